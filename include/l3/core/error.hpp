@@ -1,9 +1,11 @@
 #pragma once
 #include "config.hpp"
 #include <cstddef>
+#include <locale>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace l3::inline v0 {
 
@@ -51,7 +53,7 @@ template <class E, class... Parts>
 
 /// Throws E unless the condition holds. The text is put together only then.
 template <class E = ShapeError, class... Parts>
-L3_INLINE void require(bool condition, const Parts&... parts) {
+L3_INLINE constexpr void require(bool condition, const Parts&... parts) {
     if (!condition) [[unlikely]] fail<E>(parts...);
 }
 
