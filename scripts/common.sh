@@ -1,0 +1,106 @@
+# Shared by the scripts: sourced with bash, from the root of the repository.
+
+build_packages=(g++ cmake ninja-build ccache libxsimd-dev nlohmann-json3-dev libpcre2-dev)
+program_packages=(libcli11-dev)
+test_packages=(doctest-dev libcli11-dev libbenchmark-dev binutils python3)
+
+jobs=${L3_JOBS:-$(nproc)}
+export CTEST_OUTPUT_ON_FAILURE=1
+if command -v ninja > /dev/null; then export CMAKE_GENERATOR=Ninja; fi
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "$(basename "$0"): error: $*"; exit 1; }
+step() { say; say "== $* [$((SECONDS / 60))m$((SECONDS % 60))s]"; }
+
+# Installs those Debian packages that are missing; asks for root rights only then.
+install_packages() {
+    local missing=() name
+    command -v apt-get > /dev/null || { say "no apt-get here: making do with what is installed"; return 0; }
+    for name in "$@"; do
+        [ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2> /dev/null)" = installed ] || missing+=("$name")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    step "installing ${missing[*]}"
+    local root=()
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo > /dev/null || die "not root and no sudo; install these packages: ${missing[*]}"
+        root=(sudo)
+    fi
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+    if command -v ninja > /dev/null; then export CMAKE_GENERATOR=Ninja; fi
+}
+
+# configure PRESET [CMAKE OPTIONS...]: into build/PRESET.
+configure() {
+    local preset=$1
+    shift
+    step "configuring $preset"
+    if [ -e "build/$preset/CMakeCache.txt" ]; then  # keeps the generator it was made with
+        env -u CMAKE_GENERATOR cmake --preset "$preset" "$@" >&2
+    else
+        cmake --preset "$preset" "$@" >&2
+    fi
+}
+
+# build PRESET [TARGETS...]
+build() {
+    local preset=$1
+    shift
+    step "building $preset ${*:-}"
+    cmake --build "build/$preset" --parallel "$jobs" ${@:+--target "$@"} >&2
+}
+
+# Counts of all tests run so far by this script.
+passed=0 failed=0 skipped=0
+
+# run_tests PRESET [CTEST OPTIONS...]: runs the tests built in build/PRESET and adds up their cases. A doctest program
+# counts as its test cases, any other test as one.
+run_tests() {
+    local preset=$1 counts
+    shift
+    step "testing $preset"
+    rm -f "build/$preset/Testing/Temporary/LastTest.log"
+    (cd "build/$preset" && ctest --no-tests=error "$@" >&2) || true
+    [ -e "build/$preset/Testing/Temporary/LastTest.log" ] || { failed=$((failed + 1)); return 0; }
+    counts=$(awk '
+        function close_test() {
+            if (!open) return
+            if (cases) { p += cp; f += cf; s += cs; if (!ok && !cf) f++ }
+            else if (skip) s++
+            else if (ok) p++
+            else f++
+            open = 0
+        }
+        /^[0-9]+\/[0-9]+ Testing: / { close_test(); open = 1; ok = skip = cases = cp = cf = cs = 0 }
+        /^\[doctest\] test cases:/ { gsub(/\|/, " "); cases = 1; cp += $5; cf += $7; cs += $9 }
+        /^Test Passed\.$/ { ok = 1 }
+        /^Test Skipped\.?$|^Test Skip/ { skip = 1 }
+        END { close_test(); print p + 0, f + 0, s + 0 }' "build/$preset/Testing/Temporary/LastTest.log")
+    # shellcheck disable=SC2086
+    set -- $counts
+    passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+    say "$preset: $1 passed, $2 failed, $3 skipped"
+}
+
+# check NAME COMMAND...: one more test; its output is shown only if it fails.
+check() {
+    local name=$1 out
+    shift
+    if out=$("$@" 2>&1); then
+        passed=$((passed + 1))
+        say "ok      $name"
+    else
+        failed=$((failed + 1))
+        say "FAILED  $name"
+        say "$out"
+    fi
+}
+
+# The closing line, alone on its line; fails if a test did.
+closing_line() {
+    printf '%d passed, %d failed' "$passed" "$failed"
+    if [ "$skipped" -gt 0 ]; then printf ', %d skipped' "$skipped"; fi
+    printf '\n'
+    [ "$failed" = 0 ]
+}
