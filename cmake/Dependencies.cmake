@@ -19,14 +19,10 @@ macro(l3_download_headers name repository commit target include)
 endmacro()
 
 macro(l3_require_xsimd)
-    if(NOT TARGET xsimd)
-        find_package(xsimd QUIET)
-        if(xsimd_FOUND AND xsimd_VERSION VERSION_LESS 8.1)
-            message(FATAL_ERROR "l3 needs xsimd 8.1 or later; found ${xsimd_VERSION} in ${xsimd_DIR}")
-        endif()
-        if(NOT TARGET xsimd)
-            l3_download_headers(xsimd xtensor-stack/xsimd 1577b02d549cca52aa5e943c16f2600950480289 xsimd include)  # 8.1.0
-        endif()
+    find_package(xsimd 8.1 QUIET MODULE)
+    if(NOT TARGET l3::xsimd_headers)
+        l3_download_headers(xsimd xtensor-stack/xsimd 1577b02d549cca52aa5e943c16f2600950480289
+                            l3::xsimd_headers include)  # 8.1.0
     endif()
 endmacro()
 
@@ -42,7 +38,7 @@ endmacro()
 
 macro(l3_require_pcre2)
     if(NOT TARGET PCRE2::8BIT)
-        find_package(PCRE2 10.30 QUIET)
+        find_package(PCRE2 10.30 QUIET MODULE)
         if(NOT TARGET PCRE2::8BIT)
             l3_fetch_pcre2()
         endif()

@@ -16,5 +16,5 @@ configure_package_config_file(cmake/l3Config.cmake.in ${CMAKE_CURRENT_BINARY_DIR
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/l3ConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)  # while the major version is 0
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/l3Config.cmake ${CMAKE_CURRENT_BINARY_DIR}/l3ConfigVersion.cmake
-              cmake/FindPCRE2.cmake DESTINATION ${l3_package_dir})
+              cmake/Findxsimd.cmake cmake/FindPCRE2.cmake DESTINATION ${l3_package_dir})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -4,6 +4,9 @@ build_packages=(g++ cmake ninja-build ccache libxsimd-dev nlohmann-json3-dev lib
 program_packages=(libcli11-dev)
 test_packages=(doctest-dev libcli11-dev libbenchmark-dev binutils python3)
 
+# Counts of all tests run so far by this script.
+passed=0 failed=0 skipped=0
+
 jobs=${L3_JOBS:-$(nproc)}
 export CTEST_OUTPUT_ON_FAILURE=1
 if command -v ninja > /dev/null; then export CMAKE_GENERATOR=Ninja; fi
@@ -43,16 +46,18 @@ configure() {
     fi
 }
 
-# build PRESET [TARGETS...]
+# build PRESET [TARGETS...]: what compiles; a build with errors counts as a failed test.
 build() {
     local preset=$1
     shift
     step "building $preset ${*:-}"
-    cmake --build "build/$preset" --parallel "$jobs" ${@:+--target "$@"} >&2
+    local keep_going=(-k)
+    if [ -e "build/$preset/build.ninja" ]; then keep_going=(-k 0); fi
+    if ! cmake --build "build/$preset" --parallel "$jobs" ${@:+--target "$@"} -- "${keep_going[@]}" >&2; then
+        say "FAILED  building $preset ${*:-}"
+        failed=$((failed + 1))
+    fi
 }
-
-# Counts of all tests run so far by this script.
-passed=0 failed=0 skipped=0
 
 # run_tests PRESET [CTEST OPTIONS...]: runs the tests built in build/PRESET and adds up their cases. A doctest program
 # counts as its test cases, any other test as one.
