@@ -18,6 +18,12 @@ macro(l3_download_headers name repository commit target include)
     target_include_directories(${target} SYSTEM INTERFACE ${${name}_SOURCE_DIR}/${include})
 endmacro()
 
+# A dependency with CMake files of its own: added to the build, but built only where it is used.
+macro(l3_add_subproject name repository commit)
+    l3_download(${name} ${repository} ${commit})
+    add_subdirectory(${${name}_SOURCE_DIR} ${${name}_BINARY_DIR} EXCLUDE_FROM_ALL)
+endmacro()
+
 macro(l3_require_xsimd)
     find_package(xsimd 8.1 QUIET MODULE)
     if(NOT TARGET l3::xsimd_headers)
@@ -45,7 +51,7 @@ macro(l3_require_pcre2)
     endif()
 endmacro()
 
-# The one dependency with something to compile. A function, so that its settings end here.
+# The two dependencies with something to compile. Functions, so that their settings end here.
 function(l3_fetch_pcre2)
     set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)      # its options take these variables
     set(CMAKE_POLICY_VERSION_MINIMUM 3.5)      # CMake 4 refuses its 3.1
@@ -55,16 +61,25 @@ function(l3_fetch_pcre2)
     set(PCRE2_BUILD_TESTS OFF)
     set(PCRE2_SHOW_REPORT OFF)
     set(PCRE2_STATIC_PIC ON)
-    message(STATUS "l3: PCRE2 is not installed; fetching PCRE2Project/pcre2 at 10.42")
-    FetchContent_Declare(pcre2 GIT_REPOSITORY https://github.com/PCRE2Project/pcre2.git
-                         GIT_TAG 52c08847921a324c804cabf2814549f50bce1265)  # 10.42
-    FetchContent_GetProperties(pcre2)
-    if(NOT pcre2_POPULATED)
-        FetchContent_Populate(pcre2)
-        add_subdirectory(${pcre2_SOURCE_DIR} ${pcre2_BINARY_DIR} EXCLUDE_FROM_ALL)
-    endif()
+    l3_add_subproject(pcre2 PCRE2Project/pcre2 52c08847921a324c804cabf2814549f50bce1265)  # 10.42
     add_library(PCRE2::8BIT INTERFACE IMPORTED GLOBAL)
     target_link_libraries(PCRE2::8BIT INTERFACE pcre2-8-static)
+endfunction()
+
+macro(l3_require_benchmark)
+    if(NOT TARGET benchmark::benchmark)
+        find_package(benchmark QUIET)
+        if(NOT TARGET benchmark::benchmark)
+            l3_fetch_benchmark()
+        endif()
+    endif()
+endmacro()
+
+function(l3_fetch_benchmark)
+    set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)
+    set(BENCHMARK_ENABLE_TESTING OFF)
+    set(BENCHMARK_ENABLE_INSTALL OFF)
+    l3_add_subproject(benchmark google/benchmark d572f4777349d43653b21d6c2fc63020ab326db2)  # 1.7.1
 endfunction()
 
 macro(l3_require_doctest)

@@ -1,0 +1,4 @@
+// expected: no memory for this device: include <l3/l3.hpp> (CPU) or <l3/cuda.cuh> (CUDA)
+#include <l3/l3.hpp>
+l3::Tensor<l3::bf16, l3::CUDA> tensor({2, 3});
+int main() {}

@@ -1,0 +1,3 @@
+// expected: include <l3/l3.hpp> (CPU) or <l3/cuda.cuh> (CUDA)
+#include <l3/l3.hpp>
+int main() { l3::Model<l3::bf16, l3::CUDA> model("Llama-3.2-1B-Instruct"); }
