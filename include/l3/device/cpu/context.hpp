@@ -14,7 +14,10 @@
 namespace l3::inline v0 {
 
 /// Scratch memory of a context, one piece per purpose, so that pieces in use at the same time do not meet.
-enum class Scratch { packed_input, packed_weights, dots, rows, attention, count };
+enum class Scratch { packed_input, packed_weights, dots, row_pointers, rows, attention, count };
+
+/// Bytes of weights times tokens below which a second thread costs more than it brings.
+inline constexpr Index work_per_thread = 1 << 16;
 
 /// Threads and scratch memory for the operations of one caller. Many contexts share one executor; none is used by two
 /// threads at once. Arithmetic of the library runs in parallel() and serial(), in the library's floating-point mode.

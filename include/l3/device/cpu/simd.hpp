@@ -16,14 +16,30 @@ namespace l3::inline v0 {
 namespace arch {
 #if defined(__x86_64__)
 /// Plain x86-64 (SSE2): no fused multiply-add, outside the promise of equal bits.
-struct generic { using registers = xsimd::sse2; static constexpr const char* name = "x86-64"; };
+struct generic {
+    using registers = xsimd::sse2;
+    static constexpr int register_count = 16;
+    static constexpr const char* name = "x86-64";
+};
 #if defined(__AVX2__) && defined(__FMA__)
-struct avx2 { using registers = xsimd::fma3<xsimd::avx2>; static constexpr const char* name = "avx2"; };
+struct avx2 {
+    using registers = xsimd::fma3<xsimd::avx2>;
+    static constexpr int register_count = 16;
+    static constexpr const char* name = "avx2";
+};
 #endif
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
-struct avx512 { using registers = xsimd::avx512bw; static constexpr const char* name = "avx512"; };
+struct avx512 {
+    using registers = xsimd::avx512bw;
+    static constexpr int register_count = 32;
+    static constexpr const char* name = "avx512";
+};
 #if defined(__AVX512BF16__)
-struct avx512bf16 { using registers = xsimd::avx512bw; static constexpr const char* name = "avx512bf16"; };
+struct avx512bf16 {
+    using registers = xsimd::avx512bw;
+    static constexpr int register_count = 32;
+    static constexpr const char* name = "avx512bf16";
+};
 using native = avx512bf16;
 #else
 using native = avx512;
@@ -34,7 +50,11 @@ using native = avx2;
 using native = generic;
 #endif
 #else
-struct neon { using registers = xsimd::neon64; static constexpr const char* name = "neon"; };
+struct neon {
+    using registers = xsimd::neon64;
+    static constexpr int register_count = 32;
+    static constexpr const char* name = "neon";
+};
 using native = neon;
 #endif
 
@@ -75,12 +95,6 @@ L3_INLINE V opaque(V v) {
 
 template <class A> L3_INLINE F<A> load(const f32* p) { return F<A>::load_unaligned(p); }
 template <class A> L3_INLINE void store(f32* p, F<A> v) { v.store_unaligned(p); }
-/// The 2 * width bf16 at p as words: elements 2i and 2i+1 are the lower and upper half of word i.
-template <class A>
-L3_INLINE U<A> load_words(const bf16* p) {
-    return U<A>::load_unaligned(reinterpret_cast<const std::uint32_t*>(p));
-}
-
 /// a * b + c, rounded once (but on plain x86-64).
 template <class A>
 L3_INLINE F<A> fma(F<A> a, F<A> b, F<A> c) {
@@ -99,24 +113,6 @@ L3_INLINE To as(From v) {
 #else
     return xsimd::bitwise_cast<typename To::value_type>(v);
 #endif
-}
-
-/// The even (lower) and odd (upper) bf16 of each word, widened exactly.
-template <class A> L3_INLINE F<A> even(U<A> words) { return as<F<A>>(words << 16); }
-template <class A> L3_INLINE F<A> odd(U<A> words) { return as<F<A>>(words & U<A>(0xFFFF0000u)); }
-
-/// Two f32 rounded to bf16 (nearest even, NaN quiet, subnormals to zero) and put into one word: element 2i from
-/// `lower`, 2i+1 from `upper`.
-template <class A>
-L3_INLINE U<A> round_pair(F<A> lower, F<A> upper) {
-    const auto round = [](F<A> x) {
-        using N = I<A>;
-        const N u = as<N>(x), magnitude = u & N(0x7FFFFFFF);
-        const N rounded = u + N(0x7FFF) + ((u >> 16) & N(1));
-        const N finite = xsimd::select(magnitude < N(0x00800000), u ^ magnitude, rounded);
-        return as<U<A>>(xsimd::select(magnitude > N(0x7F800000), u | N(0x400000), finite));
-    };
-    return (round(lower) >> 16) | (round(upper) & U<A>(0xFFFF0000u));
 }
 
 /// Sixteen lanes of f32, as the numerics contract counts them.

@@ -1,0 +1,63 @@
+#pragma once
+#include "pack.hpp"
+
+namespace l3::inline v0::cpu {
+
+/// dots[n] = the canonical dot of rows[n] [K] with the one token of x. Reads each row once, in place.
+template <class A, DType T>
+L3_NOINLINE void gemv(const T* const* rows, int count, const PackedInput<T, A>& x, f32* dots) {
+    using Dot = simd::Dot<T, A>;
+    constexpr int parts = simd::parts<A>, part = Dot::part, step = Dot::step;
+    // Rows at a time: one stream of memory is enough for wide registers; narrow ones need more sums in flight.
+    constexpr int R = parts == 1 ? 1 : 4;
+
+    for (int n = 0; n < count; n += R) {
+        const T* w[R];
+        for (int r = 0; r < R; ++r) w[r] = rows[n + r < count ? n + r : n];  // beyond the end: the same row again
+        f32 sums[4] = {};
+        for (Index k = 0; k < x.K(); k += simd::dot_chunk) {
+            const Index steps = x.steps(k), whole = (x.K() - k) / step < steps ? (x.K() - k) / step : steps;
+            const auto* in = x.chunk(0, k);
+            simd::F<A> acc[parts][1][R];
+            L3_UNROLL
+            for (int p = 0; p < parts; ++p)
+                L3_UNROLL
+                for (int r = 0; r < R; ++r) acc[p][0][r] = simd::F<A>(0.0f);
+            for (Index s = 0; s < whole; ++s) {
+                if constexpr (R > 1) {
+                    L3_UNROLL
+                    for (int r = 0; r < R; ++r) __builtin_prefetch(w[r] + k + s * step + R * x.K(), 0, 3);
+                }
+                L3_UNROLL
+                for (int p = 0; p < parts; ++p) {
+                    const T* at[R];
+                    L3_UNROLL
+                    for (int r = 0; r < R; ++r) at[r] = w[r] + k + s * step + p * part;
+                    Dot::template accumulate<1, R>(acc[p], in + (p * steps + s) * part, at);
+                }
+            }
+            if (whole < steps) {
+                alignas(64) T rest[R][step] = {};
+                const Index begin = k + whole * step;
+                for (int r = 0; r < R; ++r) std::memcpy(rest[r], w[r] + begin, std::size_t(x.K() - begin) * sizeof(T));
+                L3_UNROLL
+                for (int p = 0; p < parts; ++p) {
+                    const T* at[R];
+                    L3_UNROLL
+                    for (int r = 0; r < R; ++r) at[r] = rest[r] + p * part;
+                    Dot::template accumulate<1, R>(acc[p], in + (p * steps + whole) * part, at);
+                }
+            }
+            alignas(64) f32 lanes[4][16] = {}, chunk[4];
+            L3_UNROLL
+            for (int p = 0; p < parts; ++p)
+                L3_UNROLL
+                for (int r = 0; r < R; ++r) simd::store<A>(lanes[r] + p * simd::width<A>, acc[p][0][r]);
+            simd::tree_sums<A>(lanes[0], R, chunk);
+            for (int r = 0; r < R; ++r) sums[r] = k ? sums[r] + chunk[r] : chunk[r];
+        }
+        for (int r = 0; r < R && n + r < count; ++r) dots[n + r] = sums[r];
+    }
+}
+
+}  // namespace l3::inline v0::cpu

@@ -1,0 +1,22 @@
+#pragma once
+#include "../linear_add.hpp"
+#include "gemm.hpp"
+
+namespace l3::inline v0 {
+
+template <DType T>
+struct LinearAdd<T, CPU> {
+    static void run(Context<CPU>& ctx, TensorView<f32, CPU> x, TensorView<const T, CPU> a, TensorView<const T, CPU> W,
+                    TensorView<const f32, CPU> bias) {
+        cpu::gemm<T>(ctx, cpu::pack<T>(ctx, a), W, [=](Index token, Index first, Index rows, const f32* dots) {
+            f32* out = x.row(token) + first;
+            if (bias) {
+                for (Index r = 0; r < rows; ++r) out[r] += dots[r] + bias.data()[first + r];
+            } else {
+                for (Index r = 0; r < rows; ++r) out[r] += dots[r];
+            }
+        });
+    }
+};
+
+}  // namespace l3::inline v0
