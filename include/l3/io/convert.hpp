@@ -12,12 +12,14 @@
 
 namespace l3::inline v0::io {
 
-/// f16 to f32: exact, subnormals included; NaN keeps its bits. Without branches, so that loops of it become SIMD.
+/// f16 to f32: exact, subnormals included; NaN keeps its bits. Selects by masks, so that compilers make SIMD of loops.
 [[nodiscard]] L3_INLINE constexpr f32 f16_to_f32(std::uint16_t bits) {
     const std::uint32_t magnitude = bits & 0x7FFFu, sign = std::uint32_t(bits & 0x8000u) << 16;
     const auto subnormal = std::bit_cast<std::uint32_t>(f32(std::int32_t(magnitude)) * 0x1p-24f);
-    const std::uint32_t normal = (magnitude << 13) + (112u << 23), special = (magnitude << 13) + (224u << 23);
-    return std::bit_cast<f32>(sign | (magnitude < 0x0400u ? subnormal : magnitude < 0x7C00u ? normal : special));
+    const std::uint32_t special = (0u - std::uint32_t(magnitude >= 0x7C00u)) & (112u << 23);  // infinity and NaN
+    const std::uint32_t normal = (magnitude << 13) + (112u << 23) + special;
+    const std::uint32_t is_subnormal = 0u - std::uint32_t(magnitude < 0x0400u);
+    return std::bit_cast<f32>(sign | (subnormal & is_subnormal) | (normal & ~is_subnormal));
 }
 
 /// True for the types that convert_rows reads: F32, F16, BF16, Q8_0, Q4_0, Q4_1.
