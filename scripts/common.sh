@@ -109,3 +109,60 @@ closing_line() {
     printf '\n'
     [ "$failed" = 0 ]
 }
+
+# cross_includes FOLDER: the header-only dependencies of this machine, in a folder of their own, for a cross compiler
+# that must not see the machine's other headers.
+cross_includes() {
+    mkdir -p "$1"
+    local name
+    for name in xsimd nlohmann doctest pcre2.h; do
+        if [ -e "/usr/include/$name" ]; then ln -sfn "/usr/include/$name" "$1/$name"; fi
+    done
+}
+
+# run_script COMMAND...: runs another script and adds up what its closing line counts.
+run_script() {
+    local line
+    line=$("$@" | tail -n 1) || true
+    if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)?$ ]]; then
+        say "$1: $line"
+        passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2])) skipped=$((skipped + ${BASH_REMATCH[4]:-0}))
+    else
+        say "FAILED  $*: ended without counting its tests"
+        failed=$((failed + 1))
+    fi
+}
+
+# clang: the name of the newest Clang from 16 on, if there is one.
+clang() {
+    local name
+    for name in clang++-19 clang++-18 clang++-17 clang++-16 clang++; do
+        if command -v "$name" > /dev/null && [ "$("$name" -dumpversion | cut -d. -f1)" -ge 16 ]; then
+            echo "$name"
+            return
+        fi
+    done
+}
+
+# check_headers NAME [CMAKE OPTIONS...]: every header compiles alone, in another flavour, in build/headers-NAME.
+check_headers() {
+    local name=$1
+    shift
+    step "every header alone: $name"
+    check "headers: $name configures" cmake --preset release -B "build/headers-$name" -DL3_WERROR=ON \
+        -DL3_BUILD_EXAMPLES=OFF -DL3_BUILD_BENCH=OFF -DL3_BUILD_TESTS=ON "$@"
+    check "headers: $name" cmake --build "build/headers-$name" --parallel "$jobs" --target l3_headers
+}
+
+# python_with PACKAGES...: the name of a Python that has these, made under build/ if need be; empty if it cannot be had.
+python_with() {
+    local imports
+    imports="import $(IFS=,; echo "$*")"
+    if python3 -c "$imports" 2> /dev/null; then
+        echo python3
+    elif { python3 -m venv build/venv 2> /dev/null ||
+           { install_packages python3-venv && python3 -m venv build/venv; }; } >&2 &&
+         build/venv/bin/python -m pip install --quiet "$@" >&2; then
+        echo build/venv/bin/python
+    fi
+}
