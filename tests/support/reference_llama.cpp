@@ -1,4 +1,5 @@
 // The double-precision Llama against logits that NumPy and transformers computed: who referees the referee.
+#include "contract_llama.hpp"
 #include "golden.hpp"
 #include "tolerance.hpp"
 #include <doctest/doctest.h>
@@ -21,6 +22,22 @@ TEST_CASE("references: rounding to bf16 at the contract's places stays within th
         const reference::Matrix exact = model.logits(ids);
         CHECK(max_abs(exact) > 0.5);
         CHECK(relative_error(model.logits(ids, reference::to_bf16), exact) <= logits_tolerance<bf16>);
+    }
+}
+
+TEST_CASE_TEMPLATE("references: the contract's Llama is within the bounds of the double Llama", T, f32, bf16) {
+    const auto exp = [](float x) { return float(std::exp(double(x))); };
+    for (const TinyModel& model : tiny_models()) {
+        CAPTURE(model.name);
+        const std::vector<Token> ids = random_ids(18, model.config.vocab_size);
+        const auto table = reference::rope_table(reference::rope_inv_freq(model.config), 0, 18);
+        const std::vector<float> cos(table.cos.values.begin(), table.cos.values.end());
+        const std::vector<float> sin(table.sin.values.begin(), table.sin.values.end());
+        const std::vector<float> logits = reference::contract_llama<T>(model.config, model.weights(), ids, cos.data(),
+                                                                       sin.data(), exp);
+        const reference::Matrix found(18, model.config.vocab_size, std::span<const float>(logits));
+        CHECK(relative_error(found, model.logits(ids)) <= logits_tolerance<T>);
+        CHECK(relative_error(found, model.logits(ids, reference::rounding_of<T>())) <= logits_tolerance<T> / 2);
     }
 }
 
