@@ -49,10 +49,10 @@ void norm_qkv(Context<D>& ctx, TensorView<T, D> q, const KVView<T, D>& kv, Tenso
     require(q.rows() == M && q.cols() == Nq * Dh, "norm_qkv: q ", q, " is not [", M, ", ", Nq * Dh, "]");
     require(rotary.cos.rows() == M && rotary.cos.cols() == Dh / 2 && rotary.sin.shape() == rotary.cos.shape(),
             "norm_qkv: cos, sin ", rotary.cos, ", ", rotary.sin, " are not [", M, ", ", Dh / 2, "]");
-    require(kv.num_kv_heads() == Nkv && kv.head_dim() == Dh, "norm_qkv: the cache has ", kv.num_kv_heads(), " heads of ",
-            kv.head_dim(), ", expected ", Nkv, " of ", Dh);
-    require(positions.count == M && positions.first >= 0 && positions.first + M <= kv.capacity(), "norm_qkv: positions ",
-            positions.first, " and ", positions.count, " more for ", M, " rows in a cache of ", kv.capacity());
+    require(kv.num_key_value_heads == Nkv && kv.head_dim == Dh, "norm_qkv: the cache has ", kv.num_key_value_heads,
+            " heads of ", kv.head_dim, ", expected ", Nkv, " of ", Dh);
+    require(positions.count == M && positions.first >= 0 && positions.first + M <= kv.capacity, "norm_qkv: positions ",
+            positions.first, " and ", positions.count, " more for ", M, " rows in a cache of ", kv.capacity);
     NormQKV<T, D>::run(ctx, q, kv, x, norm, weights, rotary, positions);
 }
 

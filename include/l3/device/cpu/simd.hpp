@@ -79,6 +79,10 @@ template <class A> inline constexpr int width = int(F<A>::size);
 /// Registers that hold the sixteen lanes of the numerics contract: 1, 2 or 4.
 template <class A> inline constexpr int parts = 16 / width<A>;
 
+/// Arrays of N, and of M by N; V[N] with an int N that depends on a template parameter is a warning of GCC 12.
+template <class V, int N> using Row = V[std::size_t(N)];
+template <class V, int M, int N> using Grid = V[std::size_t(M)][std::size_t(N)];
+
 /// Keeps the compiler from seeing where a value came from: no contraction of the product that made it, no load folded
 /// into each of its uses.
 template <class V>
@@ -118,7 +122,7 @@ L3_INLINE To as(From v) {
 /// Sixteen lanes of f32, as the numerics contract counts them.
 template <class A>
 struct Lanes {
-    F<A> part[parts<A>];
+    Row<F<A>, parts<A>> part;
 };
 
 template <class A>

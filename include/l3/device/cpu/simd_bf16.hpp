@@ -14,8 +14,13 @@ template <class A> L3_INLINE F<A> even(U<A> words) { return as<F<A>>(words << 16
 template <class A> L3_INLINE F<A> odd(U<A> words) { return as<F<A>>(words & U<A>(0xFFFF0000u)); }
 
 namespace detail {
-template <class A> using Words = std::uint32_t __attribute__((vector_size(4 * width<A>)));
-template <class A> using Halves = std::uint16_t __attribute__((vector_size(2 * width<A>)));
+template <class A>
+struct Vectors {
+    typedef std::uint32_t Words __attribute__((vector_size(4 * width<A>)));
+    typedef std::uint16_t Halves __attribute__((vector_size(2 * width<A>)));
+};
+template <class A> using Words = typename Vectors<A>::Words;
+template <class A> using Halves = typename Vectors<A>::Halves;
 }  // namespace detail
 
 /// The next `width` bf16, widened exactly.
@@ -69,11 +74,11 @@ struct Dot<bf16, A> {
     }
 
     template <int M, int N>
-    L3_INLINE static void accumulate(F<A> (&acc)[M][N], const Input* x, const bf16* const (&w)[N]) {
+    L3_INLINE static void accumulate(Grid<F<A>, M, N>& acc, const Input* x, const Row<const bf16*, N>& w) {
 #if defined(__AVX512BF16__) && defined(__AVX512VL__)
         if constexpr (native) {
             const auto load_pairs = [](const bf16* p) { return (__m512bh)_mm512_loadu_si512(p); };
-            __m512bh xs[M];
+            __m512bh xs[std::size_t(M)];
             L3_UNROLL
             for (int m = 0; m < M; ++m) xs[m] = load_pairs(x + m * part);
             L3_UNROLL
@@ -86,7 +91,7 @@ struct Dot<bf16, A> {
         }
 #endif
         if constexpr (!native) {
-            F<A> xs[M];
+            Row<F<A>, M> xs;
             L3_UNROLL
             for (int m = 0; m < M; ++m) xs[m] = simd::load<A>(x + m * part);
             L3_UNROLL

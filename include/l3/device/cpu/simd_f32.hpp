@@ -14,8 +14,8 @@ struct Dot<f32, A> {
     L3_INLINE static void pack(f32* out, const f32* x) { simd::store<A>(out, simd::load<A>(x)); }
 
     template <int M, int N>
-    L3_INLINE static void accumulate(F<A> (&acc)[M][N], const f32* x, const f32* const (&w)[N]) {
-        F<A> xs[M];
+    L3_INLINE static void accumulate(Grid<F<A>, M, N>& acc, const f32* x, const Row<const f32*, N>& w) {
+        Row<F<A>, M> xs;
         L3_UNROLL
         for (int m = 0; m < M; ++m) xs[m] = simd::load<A>(x + m * part);
         L3_UNROLL

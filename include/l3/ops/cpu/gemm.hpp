@@ -15,11 +15,11 @@ L3_INLINE void pack_panel(T* panel, const T* const* rows, int count, Index k, In
     const auto copy = [&](const T* from, Index s, int n) {
         L3_UNROLL
         for (int p = 0; p < simd::parts<A>; ++p)
-            std::memcpy(panel + ((Index{p} * steps + s) * N + n) * part, from + p * part, part * sizeof(T));
+            std::memcpy(panel + ((Index{p} * steps + s) * N + n) * part, from + p * part, std::size_t(part) * sizeof(T));
     };
     const Index whole = (K - k) / step < steps ? (K - k) / step : steps;
     for (int n = 0; n < N; ++n) {
-        alignas(64) T rest[step] = {};
+        alignas(64) simd::Row<T, step> rest = {};
         for (Index s = 0; s < steps; ++s) {
             if (n < count && s < whole) copy(rows[n] + k + s * step, s, n);
             else {
@@ -36,13 +36,13 @@ L3_NOINLINE void tile(const typename simd::Dot<T, A>::Input* x, const T* panel, 
     using Dot = simd::Dot<T, A>;
     constexpr int part = Dot::part, M = tile_tokens<A>, N = tile_rows<A>;
     for (int p = 0; p < simd::parts<A>; ++p) {
-        simd::F<A> acc[M][N];
+        simd::Grid<simd::F<A>, M, N> acc;
         L3_UNROLL
         for (int m = 0; m < M; ++m)
             L3_UNROLL
             for (int n = 0; n < N; ++n) acc[m][n] = simd::F<A>(0.0f);
         for (Index s = 0; s < steps; ++s, x += M * part, panel += N * part) {
-            const T* w[N];
+            simd::Row<const T*, N> w;
             L3_UNROLL
             for (int n = 0; n < N; ++n) w[n] = panel + n * part;
             Dot::template accumulate<M, N>(acc, x, w);
@@ -65,7 +65,8 @@ L3_NOINLINE void gemm_rows(const T* const* rows, int count, const PackedInput<T,
         for (int n = 0; n < count; n += N) {
             pack_panel<A, T>(panel, rows + n, count - n < N ? count - n : N, k, x.K(), steps);
             for (Index b = 0; b < blocks; ++b) {
-                alignas(64) f32 lanes[M * N * 16], sums[M][N];
+                alignas(64) simd::Row<f32, M * N * 16> lanes;
+                simd::Grid<f32, M, N> sums;
                 tile<A, T>(x.chunk(first + b, k), panel, steps, lanes);
                 simd::tree_sums<A>(lanes, M * N, sums[0]);
                 for (int m = 0; m < M; ++m) {

@@ -12,13 +12,13 @@ L3_NOINLINE void gemv(const T* const* rows, int count, const PackedInput<T, A>& 
     constexpr int R = parts == 1 ? 1 : 4;
 
     for (int n = 0; n < count; n += R) {
-        const T* w[R];
+        simd::Row<const T*, R> w;
         for (int r = 0; r < R; ++r) w[r] = rows[n + r < count ? n + r : n];  // beyond the end: the same row again
         f32 sums[4] = {};
         for (Index k = 0; k < x.K(); k += simd::dot_chunk) {
             const Index steps = x.steps(k), whole = (x.K() - k) / step < steps ? (x.K() - k) / step : steps;
             const auto* in = x.chunk(0, k);
-            simd::F<A> acc[parts][1][R];
+            simd::Row<simd::Grid<simd::F<A>, 1, R>, parts> acc;
             L3_UNROLL
             for (int p = 0; p < parts; ++p)
                 L3_UNROLL
@@ -30,19 +30,19 @@ L3_NOINLINE void gemv(const T* const* rows, int count, const PackedInput<T, A>& 
                 }
                 L3_UNROLL
                 for (int p = 0; p < parts; ++p) {
-                    const T* at[R];
+                    simd::Row<const T*, R> at;
                     L3_UNROLL
                     for (int r = 0; r < R; ++r) at[r] = w[r] + k + s * step + p * part;
                     Dot::template accumulate<1, R>(acc[p], in + (p * steps + s) * part, at);
                 }
             }
             if (whole < steps) {
-                alignas(64) T rest[R][step] = {};
+                alignas(64) simd::Grid<T, R, step> rest = {};
                 const Index begin = k + whole * step;
                 for (int r = 0; r < R; ++r) std::memcpy(rest[r], w[r] + begin, std::size_t(x.K() - begin) * sizeof(T));
                 L3_UNROLL
                 for (int p = 0; p < parts; ++p) {
-                    const T* at[R];
+                    simd::Row<const T*, R> at;
                     L3_UNROLL
                     for (int r = 0; r < R; ++r) at[r] = rest[r] + p * part;
                     Dot::template accumulate<1, R>(acc[p], in + (p * steps + whole) * part, at);

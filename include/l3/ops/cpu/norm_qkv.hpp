@@ -32,11 +32,11 @@ struct NormQKV<T, CPU> {
                     if (head.bias)
                         for (Index i = 0; i < Dh; ++i) dots[i] += head.bias.data()[head.index * Dh + i];
                     if (item >= Nq + Nkv) {
-                        kv.store_v(head.index, positions.first + m, dots);
+                        kv.store_v(int(head.index), positions.first + m, dots);
                         continue;
                     }
                     cpu::rotate_head(dots, rotary.cos.row(m), rotary.sin.row(m), Dh / 2);
-                    if (item >= Nq) kv.store_k(head.index, positions.first + m, dots);
+                    if (item >= Nq) kv.store_k(int(head.index), positions.first + m, dots);
                     else for (Index i = 0; i < Dh; ++i) q.row(m)[item * Dh + i] = T(dots[i]);
                 }
             });

@@ -50,7 +50,7 @@ class PackedInput {
             const Index steps = self.steps(k);
             Input* out = self.chunk(block, k) + within * part;
             for (Index s = 0; s < steps; ++s) {
-                alignas(64) T padded[Dot::step] = {};
+                alignas(64) simd::Row<T, Dot::step> padded = {};
                 const T* from = padded;
                 const Index begin = k + s * Dot::step, left = self.K_ - begin;
                 if (x && left >= Dot::step) from = x + begin;

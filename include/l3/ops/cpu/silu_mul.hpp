@@ -11,7 +11,7 @@ namespace cpu {
 /// h[i] = round_T(silu(gate[i] + gate_bias[i]) * (up[i] + up_bias[i])) for count elements; biases may be null.
 template <class A, DType T>
 L3_NOINLINE void silu_mul_row(T* h, const f32* gate, const f32* up, const f32* gate_bias, const f32* up_bias, Index count) {
-    constexpr Index width = simd::width<A>;
+    constexpr int width = simd::width<A>;
     const auto step = [](T* out, const f32* g, const f32* u, const f32* gb, const f32* ub) {
         simd::F<A> a = simd::load<A>(g), b = simd::load<A>(u);
         if (gb) a = a + simd::load<A>(gb);
@@ -22,8 +22,8 @@ L3_NOINLINE void silu_mul_row(T* h, const f32* gate, const f32* up, const f32* g
     for (; i + width <= count; i += width)
         step(h + i, gate + i, up + i, gate_bias ? gate_bias + i : nullptr, up_bias ? up_bias + i : nullptr);
     if (i == count) return;
-    f32 rest[4][width] = {};
-    T out[width];
+    simd::Grid<f32, 4, width> rest = {};
+    simd::Row<T, width> out;
     const auto bytes = std::size_t(count - i) * sizeof(f32);
     std::memcpy(rest[0], gate + i, bytes);
     std::memcpy(rest[1], up + i, bytes);
