@@ -70,7 +70,7 @@ run_tests() {
     counts=$(cd "build/$folder" && touch Testing/Temporary/LastTest.log && awk '
         FNR == 1 { ++file }
         file == 1 && /^[0-9]+\/[0-9]+ Testing: / { name = $0; sub(/^[^:]*: /, "", name) }
-        file == 1 && /^\[doctest\] test cases:/ { gsub(/\|/, " "); cp[name] += $4; cf[name] += $6; cs[name] += $8 }
+        file == 1 && /^\[doctest\] test cases:/ { gsub(/\|/, " "); cp[name] += $5; cf[name] += $7; cs[name] += $9 }
         file == 2 && /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / {
             name = $0; sub(/^[^:]*: /, "", name); sub(/ \.\.\.+.*/, "", name)
             p += cp[name]; f += cf[name]; s += cs[name]; n++
