@@ -54,7 +54,9 @@ class TemporaryFolder {
     std::filesystem::path path_;
 };
 
+/// Writes a new file, in place of one of this name (which stays as it is for those who have it open or mapped).
 inline void write_file(const std::filesystem::path& path, std::string_view bytes) {
+    std::filesystem::remove(path);
     std::ofstream out(path, std::ios::binary | std::ios::trunc);
     out.write(bytes.data(), std::streamsize(bytes.size()));
     if (!out.flush()) throw std::runtime_error("cannot write " + path.string());

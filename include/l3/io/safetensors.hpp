@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -114,6 +115,10 @@ inline TensorSet read_safetensors(const std::shared_ptr<const MappedFile>& file)
     }
     std::ranges::sort(entries, {}, [](const Entry& e) { return std::pair(e.begin, e.end); });
     const std::uint64_t needed = entries.empty() ? 0 : std::ranges::max_element(entries, {}, &Entry::end)->end;
+    const auto expected = [&, header_end = length_bytes + header_bytes](std::uint64_t bytes) {
+        const std::uint64_t most = std::numeric_limits<std::uint64_t>::max() - header_end;
+        return bytes > most ? std::string("more than 64 bits count") : std::to_string(header_end + bytes);
+    };
     const auto where = [&](const Entry& e) { return message(name, ": tensor '", e.tensor.name, "'"); };
 
     // The tensors in the order of their data cover it without hole or overlap, to the end of the file.
@@ -123,8 +128,7 @@ inline TensorSet read_safetensors(const std::shared_ptr<const MappedFile>& file)
     for (Entry& e : entries) {
         if (e.end > data.size())
             fail<FormatError>(where(e), " ends at byte ", e.end, " of the data, of which there are ", data.size(),
-                              ": the file is cut short (", text.size(), " bytes, expected ",
-                              length_bytes + header_bytes + needed, ")");
+                              ": the file is cut short (", text.size(), " bytes, expected ", expected(needed), ")");
         if (e.begin < at) fail<FormatError>(where(e), " overlaps ", before, ": it begins at byte ", e.begin, ", not ", at);
         if (e.begin > at)
             fail<FormatError>(where(e), " begins at byte ", e.begin, ", leaving a hole of ", e.begin - at, " bytes after ", before);
@@ -135,8 +139,8 @@ inline TensorSet read_safetensors(const std::shared_ptr<const MappedFile>& file)
         tensors.add(std::move(e.tensor));
     }
     if (at != data.size())
-        fail<FormatError>(name, " has ", data.size() - at, " bytes after ", before, " (", text.size(), " bytes, expected ",
-                          length_bytes + header_bytes + at, ")");
+        fail<FormatError>(name, " has ", data.size() - at, " bytes after ", before, " (", text.size(), " bytes, expected ", expected(at),
+                          ")");
     return tensors;
 }
 
