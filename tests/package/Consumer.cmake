@@ -13,7 +13,7 @@ endmacro()
 macro(check_settings)
     foreach(variable CMAKE_CXX_FLAGS CMAKE_CXX_STANDARD CMAKE_CXX_EXTENSIONS CMAKE_BUILD_TYPE CMAKE_MODULE_PATH
                      CMAKE_CXX_COMPILER_LAUNCHER CMAKE_POSITION_INDEPENDENT_CODE BUILD_TESTING BUILD_SHARED_LIBS)
-        if(DEFINED ${variable})
+        if(NOT "${${variable}}" STREQUAL "" OR NOT before_${variable} STREQUAL "undefined")
             set(after "=${${variable}}")
         else()
             set(after "undefined")

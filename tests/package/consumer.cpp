@@ -5,7 +5,7 @@
 int main() {
     const l3::Tensor<l3::bf16, l3::CPU> zeros({2, 3});
     try {
-        const l3::Tokenizer tokenizer = l3::Tokenizer::load("no-such-model");
+        std::cout << l3::Tokenizer::load("no-such-model").vocab_size() << '\n';
     } catch (const l3::Error& error) {
         std::cout << "l3 " << l3::version << ", " << zeros.numel() << " elements: " << error.what() << '\n';
         return 0;
