@@ -109,6 +109,16 @@ L3_INLINE F<A> fma(F<A> a, F<A> b, F<A> c) {
         return xsimd::fma(a, b, c);
 }
 
+/// a / b, rounded once.
+template <class A>
+L3_INLINE F<A> divide(F<A> a, F<A> b) {
+#if defined(__aarch64__)
+    return F<A>(vdivq_f32(a, b));  // xsimd multiplies by an approximate reciprocal
+#else
+    return a / b;
+#endif
+}
+
 /// The same bits as a register of another type: as<F<A>>(words).
 template <class To, class From>
 L3_INLINE To as(From v) {
