@@ -60,6 +60,7 @@ template <class A, DType T>
 L3_NOINLINE void gemm_rows(const T* const* rows, int count, const PackedInput<T, A>& x, Index first, Index blocks, T* panel,
                            f32* dots, Index ld) {
     constexpr int M = tile_tokens<A>, N = tile_rows<A>;
+    if (x.K() == 0) std::fill_n(dots, blocks * M * ld, 0.0f);
     for (Index k = 0; k < x.K(); k += simd::dot_chunk) {
         const Index steps = x.steps(k);
         for (int n = 0; n < count; n += N) {
@@ -87,6 +88,7 @@ template <DType T, class RowsOf, class Epilogue>
 void gemm(Context<CPU>& ctx, const PackedInput<T>& x, Index items, Index item_rows, RowsOf rows_of, Epilogue epilogue) {
     using A = arch::native;
     static_assert(tile_rows<A> * tile_tokens<A> % 4 == 0);
+    if (x.tokens() == 0) return;
     const Index group = x.tokens() == 1 ? 1 : std::min<Index>(group_tokens<A>, x.blocks() * x.block_tokens());
     const Index groups = ceil_div(x.tokens(), group);
     // Epilogues may read whole registers past the last column.
