@@ -13,8 +13,9 @@
 
 namespace support {
 
-/// The folder this repository was checked out to, as far as the compiler's command line tells.
+/// The folder this repository was checked out to: $L3_REPOSITORY, else as far as the compiler's command line tells.
 inline std::filesystem::path repository() {
+    if (const char* named = std::getenv("L3_REPOSITORY")) return named;
     return std::filesystem::absolute(__FILE__).lexically_normal().parent_path().parent_path().parent_path();
 }
 
