@@ -9,6 +9,7 @@ passed=0 failed=0 skipped=0
 
 jobs=${L3_JOBS:-$(nproc)}
 export CTEST_OUTPUT_ON_FAILURE=1
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1  # what another clone has compiled counts
 if command -v ninja > /dev/null; then export CMAKE_GENERATOR=Ninja; fi
 
 say() { printf '%s\n' "$*" >&2; }
