@@ -11,7 +11,7 @@ struct NormGateUp<T, CPU> {
     static void run(Context<CPU>& ctx, TensorView<T, CPU> h, TensorView<const f32, CPU> x, const Norm<CPU>& norm,
                     const MLP<T, CPU>& weights) {
         // An item is the same rows of both matrices: gate and up of an element are finished together.
-        constexpr Index item_rows = 24;
+        static constexpr Index item_rows = 24;
         const Index F = h.cols();
         const f32 *gate_bias = weights.gate_bias.data(), *up_bias = weights.up_bias.data();
         const auto rows_in = [F](Index item) { return std::min(item_rows, F - item * item_rows); };
