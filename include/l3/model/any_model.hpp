@@ -1,4 +1,5 @@
 #pragma once
+#include "../ops/cpu/ops.hpp"
 #include "model.hpp"
 
 namespace l3::inline v0 {
