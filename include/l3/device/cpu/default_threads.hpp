@@ -39,7 +39,8 @@ inline double cgroup_limit(const std::filesystem::path& root) {
     for (std::string line; std::getline(groups, line);) {  // ID:CONTROLLERS:PATH; version 2 has no controllers
         const auto first = line.find(':'), second = line.find(':', first + 1);
         if (second == std::string::npos) continue;
-        const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+        std::string controllers = ",";  // not "," + a temporary: a false warning of GCC 12 at -O3
+        controllers.append(line, first + 1, second - first - 1).append(",");
         const bool v2 = controllers == ",,";
         if (!v2 && controllers.find(",cpu,") == std::string::npos) continue;
         const auto mount = root / (v2 ? "sys/fs/cgroup" : "sys/fs/cgroup/cpu");
