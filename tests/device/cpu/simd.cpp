@@ -1,4 +1,4 @@
-#include "support/arches.hpp"
+#include "support/architectures.hpp"
 #include "support/random.hpp"
 #include "support/reference/contract.hpp"
 #include <doctest/doctest.h>
@@ -6,7 +6,7 @@
 
 using namespace l3;
 
-TEST_CASE_TEMPLATE("acceptance F12: loads and stores at any address", A, SUPPORT_ARCHES) {
+TEST_CASE_TEMPLATE("acceptance F12: loads and stores at any address", A, L3_TEST_ARCHITECTURES) {
     constexpr int width = simd::width<A>;
     alignas(64) f32 from[64 + 32], to[64 + 32];
     for (int i = 0; i < 96; ++i) from[i] = f32(i);
@@ -18,7 +18,7 @@ TEST_CASE_TEMPLATE("acceptance F12: loads and stores at any address", A, SUPPORT
         }
 }
 
-TEST_CASE_TEMPLATE("acceptance F12: comparisons, conversions and reductions of a register", A, SUPPORT_ARCHES) {
+TEST_CASE_TEMPLATE("acceptance F12: comparisons, conversions and reductions of a register", A, L3_TEST_ARCHITECTURES) {
     const auto x = support::random<f32>({1, 16});
     const simd::F<A> v = simd::load<A>(x.data()), nan(std::numeric_limits<f32>::quiet_NaN());
     CHECK(xsimd::all(v == v));
@@ -29,15 +29,15 @@ TEST_CASE_TEMPLATE("acceptance F12: comparisons, conversions and reductions of a
     CHECK(support::different_bits(back, x.data(), simd::width<A>) == 0);
 }
 
-TEST_CASE_TEMPLATE("simd: fma rounds once", A, SUPPORT_ARCHES) {
+TEST_CASE_TEMPLATE("simd: fma rounds once", A, L3_TEST_ARCHITECTURES) {
     // (1 + 2^-12)^2 - 1 needs 25 bits: rounded before the subtraction, the last one is lost.
     const simd::F<A> x(1 + 0x1p-12f), minus(-1.0f);
     f32 r[16];
     simd::store<A>(r, simd::fma<A>(x, x, minus));
-    for (int i = 0; i < simd::width<A>; ++i) CHECK(r[i] == (support::is_exact<A> ? 0x1p-11f + 0x1p-24f : 0x1p-11f));
+    for (int i = 0; i < simd::width<A>; ++i) CHECK(r[i] == (support::is_fused<A> ? 0x1p-11f + 0x1p-24f : 0x1p-11f));
 }
 
-TEST_CASE_TEMPLATE("simd: sums of lanes go down the contract's tree", A, SUPPORT_ARCHES) {
+TEST_CASE_TEMPLATE("simd: sums of lanes go down the contract's tree", A, L3_TEST_ARCHITECTURES) {
     for (int count = 1; count <= 13; ++count) {
         const auto lanes = support::random<f32>({16, 16}, support::misaligned);
         f32 sums[16];
@@ -53,12 +53,12 @@ TEST_CASE_TEMPLATE("simd: sums of lanes go down the contract's tree", A, SUPPORT
     }
 }
 
-TEST_CASE_TEMPLATE("simd: sixteen lanes, whatever the registers", A, SUPPORT_ARCHES) {
+TEST_CASE_TEMPLATE("simd: sixteen lanes, whatever the registers", A, L3_TEST_ARCHITECTURES) {
     const auto x = support::random<f32>({3, 16}, support::misaligned);
     f32 r[16];
     simd::store_lanes<A>(r, fma(simd::load_lanes<A>(x.row(0)), simd::load_lanes<A>(x.row(1)), simd::load_lanes<A>(x.row(2))));
     for (int i = 0; i < 16; ++i)
-        if (support::is_exact<A>) CHECK(r[i] == std::fma(x.row(0)[i], x.row(1)[i], x.row(2)[i]));
+        if (support::is_fused<A>) CHECK(r[i] == std::fma(x.row(0)[i], x.row(1)[i], x.row(2)[i]));
         else CHECK(std::abs(r[i] - std::fma(x.row(0)[i], x.row(1)[i], x.row(2)[i])) <= 0x1p-23f);
     simd::store_lanes<A>(r, simd::map<A>([](auto a, auto b) { return a + b; }, simd::broadcast<A>(2.0f), simd::broadcast<A>(3.0f)));
     for (f32 y : r) CHECK(y == 5);

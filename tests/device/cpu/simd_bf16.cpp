@@ -1,4 +1,4 @@
-#include "support/arches.hpp"
+#include "support/architectures.hpp"
 #include "support/random.hpp"
 #include <bit>
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ L3_NOINLINE Index different_roundings(std::uint64_t begin, std::uint64_t end) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("acceptance F01: rounding in registers is rounding in scalar code", A, SUPPORT_ARCHES) {
+TEST_CASE_TEMPLATE("acceptance F01: rounding in registers is rounding in scalar code", A, L3_TEST_ARCHITECTURES) {
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     constexpr std::uint64_t stride = 1;  // all of them
 #else
@@ -49,7 +49,7 @@ TEST_CASE_TEMPLATE("acceptance F01: rounding in registers is rounding in scalar 
     CHECK(more == 0);
 }
 
-TEST_CASE_TEMPLATE("simd_bf16: widening is exact, at any address", A, SUPPORT_ARCHES) {
+TEST_CASE_TEMPLATE("simd_bf16: widening is exact, at any address", A, L3_TEST_ARCHITECTURES) {
     constexpr int width = simd::width<A>;
     std::vector<bf16> all(0x10000 + 64);
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = bf16::from_bits(std::uint16_t(i));

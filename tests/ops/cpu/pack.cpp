@@ -1,4 +1,4 @@
-#include "support/arches.hpp"
+#include "support/architectures.hpp"
 #include "support/random.hpp"
 #include <doctest/doctest.h>
 #include <l3/ops/cpu/pack.hpp>
@@ -39,7 +39,7 @@ void check_pack() {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("pack: every element at its place, zeros up to whole steps and tiles", A, SUPPORT_ARCHES) {
+TEST_CASE_TEMPLATE("pack: every element at its place, zeros up to whole steps and tiles", A, L3_TEST_ARCHITECTURES) {
     check_pack<bf16, A>();
     check_pack<f32, A>();
 }
