@@ -81,13 +81,6 @@ inline std::string statistics_line(const l3::GenerateResult& r) {
                        " tok/s; finish reason ", r.finish_reason, "; seed ", r.seed);
 }
 
-/// Writes or continues a file of text. Throws IoError naming it.
-inline void write_text(const std::filesystem::path& path, const std::string& text, std::ios::openmode mode = std::ios::trunc) {
-    std::ofstream out(path, std::ios::binary | std::ios::out | mode);
-    l3::require<l3::IoError>(bool(out.write(text.data(), std::streamsize(text.size())).flush()), path.string(), ": cannot write");
-}
-inline void append_text(const std::filesystem::path& path, const std::string& text) { write_text(path, text, std::ios::app); }
-
 /// Shows a piece at once. Throws IoError if nobody can read it any more.
 inline void show(std::string_view text) {
     l3::require<l3::IoError>(bool(std::cout << text << std::flush), "cannot write to standard output");

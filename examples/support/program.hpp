@@ -127,7 +127,7 @@ struct CommonOptions {
     }
 };
 
-/// The bytes of a file, or of standard input for "-".
+/// What is left of a stream, and the bytes of a file.
 inline std::string read_all(std::istream& in) { return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()}; }
 inline std::string read_file(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);
@@ -136,6 +136,13 @@ inline std::string read_file(const std::filesystem::path& path) {
     l3::require<l3::IoError>(!in.bad(), path.string(), ": cannot read");
     return text;
 }
+
+/// Writes or continues a file of text. Throws IoError naming it.
+inline void write_text(const std::filesystem::path& path, const std::string& text, std::ios::openmode mode = std::ios::trunc) {
+    std::ofstream out(path, std::ios::binary | std::ios::out | mode);
+    l3::require<l3::IoError>(bool(out.write(text.data(), std::streamsize(text.size())).flush()), path.string(), ": cannot write");
+}
+inline void append_text(const std::filesystem::path& path, const std::string& text) { write_text(path, text, std::ios::app); }
 
 /// Token ids separated by white space; where: the option or file, for messages. Throws E for anything else.
 template <class E>
