@@ -25,14 +25,18 @@ std::vector<GgufMetadata> some_metadata() {
 
 std::vector<FileTensor> some_tensors() {
     const std::vector<float> values = {1, 2, 3, 4, 5, 6, 7, 8};
-    return {support::f32_tensor("output_norm.weight", {8}, values), support::bf16_tensor("token_embd.weight", {4, 2}, values),
-            {"blk.0.attn_q.weight", "Q8_0", {2, 32}, std::string(68, '\1')}, support::f16_tensor("cube", {2, 2, 2}, values),
-            {"blk.0.ffn_up.weight", "Q4_K", {1, 256}, std::string(144, '\2')}, support::f32_tensor("last", {8}, values)};
+    return {support::f32_tensor("output_norm.weight", {8}, values),
+            support::bf16_tensor("token_embd.weight", {4, 2}, values),
+            {"blk.0.attn_q.weight", "Q8_0", {2, 32}, std::string(68, '\1')},
+            support::f16_tensor("cube", {2, 2, 2}, values),
+            {"blk.0.ffn_up.weight", "Q4_K", {1, 256}, std::string(144, '\2')},
+            support::f32_tensor("last", {8}, values)};
 }
 
 /// The text of the E that opening these bytes throws, without the folder.
 template <class E = FormatError>
-std::string refused(const support::TemporaryFolder& folder, const std::string& bytes, const std::string& name = "f.gguf") {
+std::string refused(const support::TemporaryFolder& folder, const std::string& bytes,
+                    const std::string& name = "f.gguf") {
     support::write_file(folder / name, bytes);
     std::string text = support::error_text<E>([&] { (void)io::open_gguf(folder / name); });
     const std::string prefix = folder.path().string() + "/";
@@ -76,18 +80,21 @@ TEST_CASE("GGUF: what was written is read, versions 2 and 3, mapped or read") {
                 CHECK(gguf.files.size() == 1);
                 CHECK(gguf.metadata.get<std::string>("general.architecture") == "llama");
                 CHECK(gguf.metadata.get<float>("llama.attention.layer_norm_rms_epsilon") == 1e-5f);
-                CHECK(gguf.metadata.get<std::vector<std::string_view>>("tokenizer.ggml.tokens") == std::vector<std::string_view>{"a", "", "\xC4\xA0"});
+                CHECK(gguf.metadata.get<std::vector<std::string_view>>("tokenizer.ggml.tokens") ==
+                      std::vector<std::string_view>{"a", "", "\xC4\xA0"});
                 CHECK_FALSE(gguf.metadata.get<bool>("tokenizer.ggml.add_bos_token"));
                 CHECK(gguf.tensors.size() == some_tensors().size());
                 for (const FileTensor& written : some_tensors()) {
                     const io::StoredTensor& t = gguf.tensors.at(written.name);
                     CHECK(io::storage_name(t.type) == written.type);
-                    CHECK(std::string_view(reinterpret_cast<const char*>(t.data.data()), t.data.size()) == written.data);
+                    CHECK(std::string_view(reinterpret_cast<const char*>(t.data.data()), t.data.size()) ==
+                          written.data);
                 }
                 CHECK(gguf.tensors.at("token_embd.weight").shape == Shape{4, 2});
                 CHECK(gguf.tensors.at("cube").shape == Shape{2, 2, 2});
                 CHECK(gguf.tensors.begin()->name == "output_norm.weight");
-                CHECK(mentions(support::error_text<FormatError>([&] { (void)gguf.tensors.at("output.weight"); }), {"f.gguf has no tensor 'output.weight'"}));
+                CHECK(mentions(support::error_text<FormatError>([&] { (void)gguf.tensors.at("output.weight"); }),
+                               {"f.gguf has no tensor 'output.weight'"}));
             }
 }
 
@@ -104,27 +111,37 @@ TEST_CASE("GGUF: magic and version") {
     const std::string whole = support::gguf_bytes(some_metadata(), some_tensors());
     const auto version = [&](const char* bytes) { return std::string(whole).replace(4, 4, std::string(bytes, 4)); };
     CHECK(refused(folder, "GGUX" + whole.substr(4)) == "f.gguf is no GGUF file: it does not begin with 'GGUF'");
-    CHECK(refused<UnsupportedError>(folder, "tjgg" + whole.substr(4)) == "f.gguf is a GGML file from before GGUF; it must be converted to GGUF");
-    CHECK(refused<UnsupportedError>(folder, version("\1\0\0\0")) == "f.gguf has GGUF version 1; versions 2 and 3 are read");
-    CHECK(refused<UnsupportedError>(folder, version("\4\0\0\0")) == "f.gguf has GGUF version 4; versions 2 and 3 are read");
-    CHECK(refused<UnsupportedError>(folder, version("\0\0\0\3")) == "f.gguf is a big-endian GGUF file; little-endian ones are read");
-    CHECK(mentions(support::error_text<IoError>([&] { (void)io::open_gguf(folder / "absent.gguf"); }), {"cannot open", "absent.gguf"}));
+    CHECK(refused<UnsupportedError>(folder, "tjgg" + whole.substr(4)) ==
+          "f.gguf is a GGML file from before GGUF; it must be converted to GGUF");
+    CHECK(refused<UnsupportedError>(folder, version("\1\0\0\0")) ==
+          "f.gguf has GGUF version 1; versions 2 and 3 are read");
+    CHECK(refused<UnsupportedError>(folder, version("\4\0\0\0")) ==
+          "f.gguf has GGUF version 4; versions 2 and 3 are read");
+    CHECK(refused<UnsupportedError>(folder, version("\0\0\0\3")) ==
+          "f.gguf is a big-endian GGUF file; little-endian ones are read");
+    CHECK(mentions(support::error_text<IoError>([&] { (void)io::open_gguf(folder / "absent.gguf"); }),
+                   {"cannot open", "absent.gguf"}));
 }
 
 TEST_CASE("acceptance A03: a Git LFS pointer instead of a GGUF file") {
     const support::TemporaryFolder folder;
-    CHECK(mentions(refused(folder, "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n"), {"f.gguf", "Git LFS"}));
+    CHECK(mentions(refused(folder, "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n"),
+                   {"f.gguf", "Git LFS"}));
 }
 
 TEST_CASE("acceptance A04: truncated GGUF files name the tensor, and the sizes found and expected") {
     const support::TemporaryFolder folder;
     const std::string whole = support::gguf_bytes(some_metadata(), some_tensors());
     REQUIRE(some_tensors().back().data.size() % 32 == 0);  // no padding at the end
-    CHECK(mentions(refused(folder, whole.substr(0, whole.size() - 1)),
-                   {"f.gguf: tensor 'last' (F32 [8], 32 bytes at offset ", ") goes beyond the end of the file: it is cut short (",
-                    message(whole.size() - 1, " bytes, expected at least ", whole.size(), ")")}));
-    CHECK(mentions(refused(folder, whole.substr(0, whole.size() - 200)), {"tensor 'blk.0.ffn_up.weight' (Q4_K [1, 256], 144 bytes", "cut short"}));
-    CHECK(refused(folder, "") == "f.gguf: the magic 'GGUF' needs 4 bytes at byte 0, of which there are 0: the file is cut short (0 bytes) or malformed");
+    CHECK(mentions(
+        refused(folder, whole.substr(0, whole.size() - 1)),
+        {"f.gguf: tensor 'last' (F32 [8], 32 bytes at offset ", ") goes beyond the end of the file: it is cut short (",
+         message(whole.size() - 1, " bytes, expected at least ", whole.size(), ")")}));
+    CHECK(mentions(refused(folder, whole.substr(0, whole.size() - 200)),
+                   {"tensor 'blk.0.ffn_up.weight' (Q4_K [1, 256], 144 bytes", "cut short"}));
+    CHECK(refused(folder, "") ==
+          "f.gguf: the magic 'GGUF' needs 4 bytes at byte 0, of which there are 0: the file is cut short (0 bytes) or "
+          "malformed");
     CHECK(mentions(refused(folder, "GGU"), {"f.gguf: the magic 'GGUF' needs 4 bytes", "cut short (3 bytes)"}));
     CHECK(mentions(refused(folder, "GGUF"), {"f.gguf: the version needs 4 bytes at byte 4, of which there are 0"}));
     for (std::size_t n = 0; n < whole.size(); ++n) {  // everywhere
@@ -135,24 +152,33 @@ TEST_CASE("acceptance A04: truncated GGUF files name the tensor, and the sizes f
 
 TEST_CASE("acceptance A21: GGUF regions are as large as type and shape need, and aligned") {
     const support::TemporaryFolder folder;
-    CHECK(refused(folder, with_infos({{"a"}, {"b", {8}, 0, 28}}, 64)) == "f.gguf: tensor 'b' begins at offset 28, no multiple of the alignment 32");
+    CHECK(refused(folder, with_infos({{"a"}, {"b", {8}, 0, 28}}, 64)) ==
+          "f.gguf: tensor 'b' begins at offset 28, no multiple of the alignment 32");
     CHECK(refused(folder, with_infos({{"a"}, {"b", {8}, 0, 28}}, 64, 4)) ==
-          "f.gguf: tensor 'b' (F32 [8], 32 bytes at offset 28) begins inside tensor 'a', whose type F32 and shape [8] need 32 bytes, not 28");
+          "f.gguf: tensor 'b' (F32 [8], 32 bytes at offset 28) begins inside tensor 'a', whose type F32 and shape [8] "
+          "need 32 bytes, not 28");
     CHECK(refused(folder, with_infos({{"a", {32, 2}, 8}, {"b", {8}, 0, 32}}, 96)) ==
-          "f.gguf: tensor 'b' (F32 [8], 32 bytes at offset 32) begins inside tensor 'a', whose type Q8_0 and shape [2, 32] need 68 bytes, not 32");
-    CHECK(mentions(refused(folder, with_infos({{"a"}, {"b"}}, 64)), {"tensor 'b'", "begins inside tensor 'a'", "not 0"}));
+          "f.gguf: tensor 'b' (F32 [8], 32 bytes at offset 32) begins inside tensor 'a', whose type Q8_0 and shape [2, "
+          "32] need 68 bytes, not 32");
+    CHECK(
+        mentions(refused(folder, with_infos({{"a"}, {"b"}}, 64)), {"tensor 'b'", "begins inside tensor 'a'", "not 0"}));
     CHECK(refused(folder, with_infos({{"a"}, {"a", {8}, 0, 32}}, 64)).find("is there twice") != std::string::npos);
-    CHECK(mentions(refused(folder, with_infos({{"a", {8}, 0, 32}, {"b", {8}, 0, 0}}, 32)), {"tensor 'a'", "goes beyond the end"}));
-    CHECK(mentions(refused(folder, with_infos({{"a", {8}, 0, ~std::uint64_t{31}}}, 64)), {"tensor 'a'", "goes beyond the end", "expected more than 64 bits count"}));
-    support::write_file(folder / "f.gguf", with_infos({{"a", {8}, 0, 64}, {"b", {8}, 0, 0}}, 96));  // any order, with room between
+    CHECK(mentions(refused(folder, with_infos({{"a", {8}, 0, 32}, {"b", {8}, 0, 0}}, 32)),
+                   {"tensor 'a'", "goes beyond the end"}));
+    CHECK(mentions(refused(folder, with_infos({{"a", {8}, 0, ~std::uint64_t{31}}}, 64)),
+                   {"tensor 'a'", "goes beyond the end", "expected more than 64 bits count"}));
+    support::write_file(folder / "f.gguf",
+                        with_infos({{"a", {8}, 0, 64}, {"b", {8}, 0, 0}}, 96));  // any order, with room between
     CHECK(io::open_gguf(folder / "f.gguf").tensors.size() == 2);
-    support::write_file(folder / "f.gguf", with_infos({{"a", {8}, 0, 0}, {"b", {0}, 0, 32}}, 32));  // an empty one at the end
+    support::write_file(folder / "f.gguf",
+                        with_infos({{"a", {8}, 0, 0}, {"b", {0}, 0, 32}}, 32));  // an empty one at the end
     CHECK(io::open_gguf(folder / "f.gguf").tensors.size() == 2);
 
     for (std::uint32_t alignment : {0u, 3u, 48u, 0xFFFFFFFFu}) {
         CAPTURE(alignment);
         std::string bytes = support::gguf_bytes({{GgufMetadata{"general.alignment", alignment}}}, {});
-        CHECK(refused(folder, bytes) == message("f.gguf: metadata 'general.alignment' is ", alignment, ", expected a power of two"));
+        CHECK(refused(folder, bytes) ==
+              message("f.gguf: metadata 'general.alignment' is ", alignment, ", expected a power of two"));
     }
     CHECK(refused(folder, support::gguf_bytes({{GgufMetadata{"general.alignment", std::string("32")}}}, {})) ==
           "f.gguf: metadata 'general.alignment' is string '32', expected an integer of 32 bits");
@@ -163,9 +189,12 @@ TEST_CASE("acceptance A21: quantised types that cannot be read are named with th
     support::write_gguf(folder / "f.gguf", some_metadata(), some_tensors());
     const io::Gguf gguf = io::open_gguf(folder / "f.gguf");
     float out[256];
-    CHECK(support::error_text<UnsupportedError>([&] { io::convert_rows(gguf.tensors.at("blk.0.ffn_up.weight"), 0, 1, out); }) ==
-          "tensor 'blk.0.ffn_up.weight' (" + (folder / "f.gguf").string() + ") has the type Q4_K; F32, F16, BF16, Q8_0, Q4_0 and Q4_1 are read");
-    CHECK(refused<UnsupportedError>(folder, with_infos({{"t", {8}, 4}}, 32)) == "f.gguf: tensor 't' has the tensor type number 4, which is not known");
+    CHECK(support::error_text<UnsupportedError>([&] {
+              io::convert_rows(gguf.tensors.at("blk.0.ffn_up.weight"), 0, 1, out);
+          }) == "tensor 'blk.0.ffn_up.weight' (" + (folder / "f.gguf").string() +
+                    ") has the type Q4_K; F32, F16, BF16, Q8_0, Q4_0 and Q4_1 are read");
+    CHECK(refused<UnsupportedError>(folder, with_infos({{"t", {8}, 4}}, 32)) ==
+          "f.gguf: tensor 't' has the tensor type number 4, which is not known");
     CHECK(refused<UnsupportedError>(folder, with_infos({{"t", {8}, 0xFFFFFFFF}}, 32)) ==
           "f.gguf: tensor 't' has the tensor type number 4294967295, which is not known");
 }
@@ -187,7 +216,8 @@ TEST_CASE("acceptance A21: the parts of a split GGUF file are opened together, f
     write_part(3, all.subspan(3), 3, 3);
     const auto open = [&](int part) {
         std::string text = support::error_text<Error>([&] { (void)io::open_gguf(folder / part_name(part)); });
-        for (std::size_t at; (at = text.find(folder.path().string() + "/")) != text.npos;) text.erase(at, folder.path().string().size() + 1);
+        for (std::size_t at; (at = text.find(folder.path().string() + "/")) != text.npos;)
+            text.erase(at, folder.path().string().size() + 1);
         return text;
     };
     for (io::FileAccess access : {io::FileAccess::map, io::FileAccess::read}) {
@@ -198,35 +228,46 @@ TEST_CASE("acceptance A21: the parts of a split GGUF file are opened together, f
         for (const FileTensor& written : tensors)
             CHECK(std::ranges::equal(gguf.tensors.at(written.name).data, std::as_bytes(std::span(written.data))));
     }
-    CHECK(open(2) == "m-00002-of-00003.gguf is part 2 of a split GGUF file; open part 1 (m-00001-of-00003.gguf), which holds the metadata");
+    CHECK(open(2) ==
+          "m-00002-of-00003.gguf is part 2 of a split GGUF file; open part 1 (m-00001-of-00003.gguf), which holds the "
+          "metadata");
     write_part(3, all.subspan(3), 2, 3);
     CHECK(open(1) == "m-00003-of-00003.gguf does not say it is part 3 of 3 in 'split.no' and 'split.count'");
     write_part(3, all.subspan(4), 3, 3);
     CHECK(open(1) == "m-00001-of-00003.gguf: its 3 parts hold 5 tensors, expected 6");
     write_part(3, all.subspan(2), 3, 3);
-    CHECK(mentions(open(1), {"tensor 'blk.0.attn_q.weight' (m-00002-of-00003.gguf) is there twice, again as", "(m-00003-of-00003.gguf)"}));
+    CHECK(mentions(open(1), {"tensor 'blk.0.attn_q.weight' (m-00002-of-00003.gguf) is there twice, again as",
+                             "(m-00003-of-00003.gguf)"}));
     std::filesystem::remove(folder / part_name(2));
     CHECK(open(1) == "m-00001-of-00003.gguf is part 1 of 3, but part 2 is missing: m-00002-of-00003.gguf");
     std::filesystem::rename(folder / part_name(1), folder / "renamed.gguf");
     CHECK(mentions(support::error_text<FormatError>([&] { (void)io::open_gguf(folder / "renamed.gguf"); }),
-                   {"renamed.gguf says it is part 1 of 3; the others are found by name, so its own must end in -00001-of-00003.gguf"}));
+                   {"renamed.gguf says it is part 1 of 3; the others are found by name, so its own must end in "
+                    "-00001-of-00003.gguf"}));
 }
 
 TEST_CASE("GGUF: hostile counts and shapes are refused before memory is allocated for them") {
     const support::TemporaryFolder folder;
     const std::string whole = support::gguf_bytes(some_metadata(), some_tensors());
-    for (std::uint64_t count : {std::uint64_t{1} << 20, std::uint64_t{1} << 40, std::uint64_t{1} << 63, ~std::uint64_t{0}})
+    for (std::uint64_t count :
+         {std::uint64_t{1} << 20, std::uint64_t{1} << 40, std::uint64_t{1} << 63, ~std::uint64_t{0}})
         for (std::size_t at : {std::size_t{8}, std::size_t{16}}) {
             std::string bytes = whole;
             std::memcpy(bytes.data() + at, &count, sizeof count);
-            CHECK(mentions(refused(folder, bytes), {at == 8 ? "f.gguf: the number of tensors is " : "f.gguf: the number of metadata values is ", std::to_string(count), ", more than fit"}));
+            CHECK(mentions(refused(folder, bytes),
+                           {at == 8 ? "f.gguf: the number of tensors is " : "f.gguf: the number of metadata values is ",
+                            std::to_string(count), ", more than fit"}));
         }
-    CHECK(refused(folder, with_infos({{"t", {1, 1, 1, 1, 8}}}, 32)) == "f.gguf: tensor 't' claims 5 dimensions; there are at most 4 in GGUF");
+    CHECK(refused(folder, with_infos({{"t", {1, 1, 1, 1, 8}}}, 32)) ==
+          "f.gguf: tensor 't' claims 5 dimensions; there are at most 4 in GGUF");
     CHECK(refused(folder, with_infos({{"t", {std::uint64_t{1} << 33, std::uint64_t{1} << 33}}}, 32)) ==
           "f.gguf: tensor 't' claims the shape [8589934592, 8589934592], more elements than there can be");
-    CHECK(refused(folder, with_infos({{"t", {33, 2}, 8}}, 96)) == "f.gguf: tensor 't' claims the shape [2, 33] in Q8_0, whose rows are whole blocks of 32 elements");
-    CHECK(mentions(refused(folder, with_infos({{"t", {std::uint64_t{1} << 40}}}, 32)), {"tensor 't' (F32 [1099511627776], 4398046511104 bytes", "cut short"}));
-    CHECK(refused(folder, support::gguf_bytes({{GgufMetadata{"k", 1.0f}, GgufMetadata{"k", 2.0f}}}, {})) == "f.gguf: metadata 'k' is there twice");
+    CHECK(refused(folder, with_infos({{"t", {33, 2}, 8}}, 96)) ==
+          "f.gguf: tensor 't' claims the shape [2, 33] in Q8_0, whose rows are whole blocks of 32 elements");
+    CHECK(mentions(refused(folder, with_infos({{"t", {std::uint64_t{1} << 40}}}, 32)),
+                   {"tensor 't' (F32 [1099511627776], 4398046511104 bytes", "cut short"}));
+    CHECK(refused(folder, support::gguf_bytes({{GgufMetadata{"k", 1.0f}, GgufMetadata{"k", 2.0f}}}, {})) ==
+          "f.gguf: metadata 'k' is there twice");
 }
 
 TEST_CASE("GGUF: whatever is damaged, a typed error or a model's parts come out") {
@@ -249,9 +290,7 @@ TEST_CASE("GGUF: whatever is damaged, a typed error or a model's parts come out"
                 (void)support::error_text<FormatError>([&] { (void)gguf.metadata.get<std::vector<std::string>>(key); });
             }
             ++opened;
-        } catch (const Error& e) {
-            REQUIRE(mentions(e.what(), {"f.gguf"}));
-        }
+        } catch (const Error& e) { REQUIRE(mentions(e.what(), {"f.gguf"})); }
     }
     CHECK(opened > 0);
     CHECK(opened < 5000);

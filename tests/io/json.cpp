@@ -14,7 +14,8 @@ std::string parse_error(std::string_view text) {
 }  // namespace
 
 TEST_CASE("JSON errors name file, line and column") {
-    CHECK(support::mentions(parse_error("{\n  \"a\": 1,\n  \"b\": ]\n}"), {"config.json: not valid JSON at line 3, column 8: "}));
+    CHECK(support::mentions(parse_error("{\n  \"a\": 1,\n  \"b\": ]\n}"),
+                            {"config.json: not valid JSON at line 3, column 8: "}));
     CHECK(support::mentions(parse_error(""), {"config.json: not valid JSON at line 1, column 1: ", "unexpected end"}));
     CHECK(support::mentions(parse_error("{\"a\":1} x"), {"config.json: not valid JSON at line 1, column 9: "}));
     CHECK(support::mentions(parse_error("{\"a\":tru}"), {"line 1, column 9"}));
@@ -38,15 +39,18 @@ TEST_CASE("JSON files are read, and missing ones named") {
     std::string keys;
     for (const auto& [key, value] : ordered.items()) keys += key;
     CHECK(keys == "ba");
-    CHECK(support::mentions(support::error_text<IoError>([&] { (void)io::read_json(folder / "b.json"); }), {"cannot open", "b.json"}));
+    CHECK(support::mentions(support::error_text<IoError>([&] { (void)io::read_json(folder / "b.json"); }),
+                            {"cannot open", "b.json"}));
     support::write_file(folder / "a.json", "version https://git-lfs.github.com/spec/v1\n");
-    CHECK(support::mentions(support::error_text<FormatError>([&] { (void)io::read_json(folder / "a.json"); }), {"a.json", "Git LFS"}));
+    CHECK(support::mentions(support::error_text<FormatError>([&] { (void)io::read_json(folder / "a.json"); }),
+                            {"a.json", "Git LFS"}));
 }
 
 TEST_CASE("JsonObject reads values of the right type, and names file, key and what it found") {
     const auto json = io::parse_json(
-        R"({"i": 7, "n": -7, "r": 8.0, "h": 0.5, "big": 4294967296, "huge": 18446744073709551615, "far": 1e300, "s": "x",
-            "b": true, "null": null, "ids": [1, 2], "mixed": [1, "a"], "rope": {"factor": 8, "deep": {"x": []}}})",
+        R"({"i": 7, "n": -7, "r": 8.0, "h": 0.5, "big": 4294967296, "huge": 18446744073709551615, "far": 1e300,
+            "s": "x", "b": true, "null": null, "ids": [1, 2], "mixed": [1, "a"],
+            "rope": {"factor": 8, "deep": {"x": []}}})",
         "config.json");
     const io::JsonObject o(json, "config.json");
     CHECK(o.get<int>("i") == 7);
@@ -71,19 +75,25 @@ TEST_CASE("JsonObject reads values of the right type, and names file, key and wh
     CHECK(text([&] { (void)o.get<int>("null"); }) == "config.json: no 'null'");
     CHECK(text([&] { (void)o.get<int>("s"); }) == "config.json: 's' is \"x\", expected a whole number of 32 bits");
     CHECK(text([&] { (void)o.get<int>("h"); }) == "config.json: 'h' is 0.5, expected a whole number of 32 bits");
-    CHECK(text([&] { (void)o.get<int>("big"); }) == "config.json: 'big' is 4294967296, expected a whole number of 32 bits");
-    CHECK(text([&] { (void)o.get<Index>("huge"); }) == "config.json: 'huge' is 18446744073709551615, expected a whole number of 64 bits");
-    CHECK(text([&] { (void)o.get<Index>("far"); }) == "config.json: 'far' is 1e+300, expected a whole number of 64 bits");
-    CHECK(text([&] { (void)o.get<float>("far"); }) == "config.json: 'far' is 1e+300, expected a number that fits its type");
+    CHECK(text([&] { (void)o.get<int>("big"); }) ==
+          "config.json: 'big' is 4294967296, expected a whole number of 32 bits");
+    CHECK(text([&] { (void)o.get<Index>("huge"); }) ==
+          "config.json: 'huge' is 18446744073709551615, expected a whole number of 64 bits");
+    CHECK(text([&] { (void)o.get<Index>("far"); }) ==
+          "config.json: 'far' is 1e+300, expected a whole number of 64 bits");
+    CHECK(text([&] { (void)o.get<float>("far"); }) ==
+          "config.json: 'far' is 1e+300, expected a number that fits its type");
     CHECK(text([&] { (void)o.get<bool>("i"); }) == "config.json: 'i' is 7, expected true or false");
     CHECK(text([&] { (void)o.get<std::string>("ids"); }) == "config.json: 'ids' is an array of 2, expected a string");
-    CHECK(text([&] { (void)o.get<std::vector<int>>("mixed"); }) == "config.json: 'mixed' is an array of 2, expected a whole number of 32 bits");
+    CHECK(text([&] { (void)o.get<std::vector<int>>("mixed"); }) ==
+          "config.json: 'mixed' is an array of 2, expected a whole number of 32 bits");
     CHECK(text([&] { (void)o.get<std::vector<int>>("i"); }) == "config.json: 'i' is 7, expected an array");
     CHECK(text([&] { (void)o.find_object("i"); }) == "config.json: 'i' is 7, expected an object");
     const auto rope = o.find_object("rope");
     CHECK(rope->path("factor") == "rope.factor");
     CHECK(text([&] { (void)rope->get<double>("low"); }) == "config.json: no 'rope.low'");
-    CHECK(text([&] { (void)rope->find_object("deep")->get<int>("x"); }) == "config.json: 'rope.deep.x' is an array of 0, expected a whole number of 32 bits");
+    CHECK(text([&] { (void)rope->find_object("deep")->get<int>("x"); }) ==
+          "config.json: 'rope.deep.x' is an array of 0, expected a whole number of 32 bits");
     const auto array = io::parse_json("[]", "config.json");
     CHECK(text([&] { (void)io::JsonObject(array, "config.json"); }) == "config.json holds no JSON object, but array");
 }

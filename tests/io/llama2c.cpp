@@ -28,7 +28,8 @@ std::map<std::string, std::vector<float>> weights(bool untied) {
         for (const char* norm : {"input_layernorm.weight", "post_attention_layernorm.weight"}) add(layer + norm, 8);
         for (const char* square : {"self_attn.q_proj.weight", "self_attn.o_proj.weight"}) add(layer + square, 64);
         for (const char* kv : {"self_attn.k_proj.weight", "self_attn.v_proj.weight"}) add(layer + kv, 32);
-        for (const char* mlp : {"mlp.gate_proj.weight", "mlp.up_proj.weight", "mlp.down_proj.weight"}) add(layer + mlp, 96);
+        for (const char* mlp : {"mlp.gate_proj.weight", "mlp.up_proj.weight", "mlp.down_proj.weight"})
+            add(layer + mlp, 96);
     }
     return all;
 }
@@ -88,12 +89,16 @@ TEST_CASE("acceptance A16: newer llama2.c headers are refused by name, and heade
     const support::TemporaryFolder folder;
     const auto ak42 = [](char version) { return std::string("24ka") + version + std::string(300, '\0'); };
     CHECK(refused<UnsupportedError>(folder, ak42('\2')) ==
-          "f.bin has the header 'ak42', version 2: int8 llama2.c v2 is not supported; checkpoints with the legacy header are");
+          "f.bin has the header 'ak42', version 2: int8 llama2.c v2 is not supported; checkpoints with the legacy "
+          "header are");
     CHECK(refused<UnsupportedError>(folder, ak42('\1')) ==
-          "f.bin has the header 'ak42', version 1: float32 llama2.c v1 is not supported; checkpoints with the legacy header are");
+          "f.bin has the header 'ak42', version 1: float32 llama2.c v1 is not supported; checkpoints with the legacy "
+          "header are");
     CHECK(mentions(refused<UnsupportedError>(folder, ak42('\7')), {"version 7: llama2.c v7 is not supported"}));
-    CHECK(refused(folder, with_number(0, 0)) == "f.bin: the header of this llama2.c checkpoint says dim 0, expected a positive number");
-    CHECK(refused(folder, with_number(0, -5)) == "f.bin: the header of this llama2.c checkpoint says dim -5, expected a positive number");
+    CHECK(refused(folder, with_number(0, 0)) ==
+          "f.bin: the header of this llama2.c checkpoint says dim 0, expected a positive number");
+    CHECK(refused(folder, with_number(0, -5)) ==
+          "f.bin: the header of this llama2.c checkpoint says dim -5, expected a positive number");
     CHECK(mentions(refused(folder, with_number(1, 0)), {"says hidden_dim 0"}));
     CHECK(mentions(refused(folder, with_number(2, -1)), {"says n_layers -1"}));
     CHECK(mentions(refused(folder, with_number(3, 0)), {"says n_heads 0"}));
@@ -101,13 +106,18 @@ TEST_CASE("acceptance A16: newer llama2.c headers are refused by name, and heade
     CHECK(mentions(refused(folder, with_number(5, 0)), {"says vocab_size 0"}));
     CHECK(mentions(refused(folder, with_number(5, -2147483647 - 1)), {"says vocab_size -2147483648"}));
     CHECK(mentions(refused(folder, with_number(6, 0)), {"says seq_len 0"}));
-    CHECK(refused(folder, with_number(3, 3)) == "f.bin: dim 8 is not n_heads 3 times an even number, as in a llama2.c checkpoint");
+    CHECK(refused(folder, with_number(3, 3)) ==
+          "f.bin: dim 8 is not n_heads 3 times an even number, as in a llama2.c checkpoint");
     CHECK(mentions(refused(folder, with_number(3, 8)), {"dim 8 is not n_heads 8 times an even number"}));
     CHECK(refused(folder, with_number(4, 3)) == "f.bin: n_heads 4 is no multiple of n_kv_heads 3");
-    CHECK(mentions(refused(folder, with_number(5, 11)), {"f.bin holds ", ", expected ", "vocab_size 11; it is cut short at tensor 'rope_cos'"}));
-    CHECK(mentions(refused(folder, with_number(5, -10)), {"vocab_size -10; it is cut short at tensor 'lm_head.weight'"}));
-    CHECK(mentions(refused(folder, with_number(2, 0x7FFFFFFF)), {"n_layers 2147483647", "cut short at tensor 'model.layers."}));
-    CHECK(mentions(refused(folder, with_number(1, 0x7FFFFFFF)), {"hidden_dim 2147483647", "cut short at tensor 'model.layers.0.mlp.gate_proj.weight'"}));
+    CHECK(mentions(refused(folder, with_number(5, 11)),
+                   {"f.bin holds ", ", expected ", "vocab_size 11; it is cut short at tensor 'rope_cos'"}));
+    CHECK(
+        mentions(refused(folder, with_number(5, -10)), {"vocab_size -10; it is cut short at tensor 'lm_head.weight'"}));
+    CHECK(mentions(refused(folder, with_number(2, 0x7FFFFFFF)),
+                   {"n_layers 2147483647", "cut short at tensor 'model.layers."}));
+    CHECK(mentions(refused(folder, with_number(1, 0x7FFFFFFF)),
+                   {"hidden_dim 2147483647", "cut short at tensor 'model.layers.0.mlp.gate_proj.weight'"}));
 }
 
 TEST_CASE("acceptance A04: truncated llama2.c checkpoints name the tensor, and the sizes found and expected") {
@@ -116,20 +126,26 @@ TEST_CASE("acceptance A04: truncated llama2.c checkpoints name the tensor, and t
         const std::string whole = support::llama2c_bytes(header, weights(untied));
         CHECK(refused(folder, whole.substr(0, whole.size() - 1)) ==
               message("f.bin holds ", whole.size() - 1, " bytes, expected ", whole.size(),
-                      " for a llama2.c checkpoint with dim 8, hidden_dim 12, n_layers 2, vocab_size ", untied ? -10 : 10,
-                      "; it is cut short at tensor '", untied ? "lm_head.weight" : "rope_sin", "'"));
-        CHECK(mentions(refused(folder, whole.substr(0, whole.size() - 1024)), {message("holds ", whole.size() - 1024, " bytes, expected ", whole.size()), "cut short"}));
-        CHECK(mentions(refused(folder, whole.substr(0, 28)), {"f.bin holds 28 bytes", "cut short at tensor 'model.embed_tokens.weight'"}));
-        CHECK(mentions(refused(folder, whole.substr(0, 28 + 320 + 32 + 4)), {"cut short at tensor 'model.layers.1.input_layernorm.weight'"}));
+                      " for a llama2.c checkpoint with dim 8, hidden_dim 12, n_layers 2, vocab_size ",
+                      untied ? -10 : 10, "; it is cut short at tensor '", untied ? "lm_head.weight" : "rope_sin", "'"));
+        CHECK(mentions(refused(folder, whole.substr(0, whole.size() - 1024)),
+                       {message("holds ", whole.size() - 1024, " bytes, expected ", whole.size()), "cut short"}));
+        CHECK(mentions(refused(folder, whole.substr(0, 28)),
+                       {"f.bin holds 28 bytes", "cut short at tensor 'model.embed_tokens.weight'"}));
+        CHECK(mentions(refused(folder, whole.substr(0, 28 + 320 + 32 + 4)),
+                       {"cut short at tensor 'model.layers.1.input_layernorm.weight'"}));
         for (std::size_t n : {std::size_t{27}, std::size_t{8}, std::size_t{7}, std::size_t{0}})
-            CHECK(refused(folder, whole.substr(0, n)) == message("f.bin holds ", n, " bytes; the header of a llama2.c checkpoint has 28: it is cut short"));
-        CHECK(mentions(refused(folder, whole + "x"), {message("f.bin holds ", whole.size() + 1, " bytes, expected ", whole.size(), " for a llama2.c checkpoint")}));
+            CHECK(refused(folder, whole.substr(0, n)) ==
+                  message("f.bin holds ", n, " bytes; the header of a llama2.c checkpoint has 28: it is cut short"));
+        CHECK(mentions(refused(folder, whole + "x"), {message("f.bin holds ", whole.size() + 1, " bytes, expected ",
+                                                              whole.size(), " for a llama2.c checkpoint")}));
     }
 }
 
 TEST_CASE("acceptance A03: a Git LFS pointer instead of a llama2.c checkpoint") {
     const support::TemporaryFolder folder;
-    CHECK(mentions(refused(folder, "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n"), {"f.bin", "Git LFS"}));
+    CHECK(mentions(refused(folder, "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n"),
+                   {"f.bin", "Git LFS"}));
 }
 
 TEST_CASE("llama2.c: whatever is damaged, a typed error or tensors come out") {
@@ -139,10 +155,9 @@ TEST_CASE("llama2.c: whatever is damaged, a typed error or tensors come out") {
         CAPTURE(seed);
         support::write_file(folder / "f.bin", support::mutate(whole, 28, seed));
         try {
-            for (const io::StoredTensor& t : io::open_llama2c(folder / "f.bin").tensors) REQUIRE(t.data.size() == std::size_t(t.shape.numel()) * 4);
-        } catch (const Error& e) {
-            REQUIRE(mentions(e.what(), {"f.bin"}));
-        }
+            for (const io::StoredTensor& t : io::open_llama2c(folder / "f.bin").tensors)
+                REQUIRE(t.data.size() == std::size_t(t.shape.numel()) * 4);
+        } catch (const Error& e) { REQUIRE(mentions(e.what(), {"f.bin"})); }
     }
 }
 
@@ -174,6 +189,8 @@ TEST_CASE("llama2.c: the checkpoints of the shared data open") {
             CHECK(a == b);
         }
         CHECK(m.tensors.size() == hf.size());
-        CHECK(mentions(support::error_text<Error>([&] { (void)io::open_llama2c(*shared / "tiny/mha-f32/model_v1.bin"); }), {"'ak42', version 1"}));
+        CHECK(
+            mentions(support::error_text<Error>([&] { (void)io::open_llama2c(*shared / "tiny/mha-f32/model_v1.bin"); }),
+                     {"'ak42', version 1"}));
     }
 }

@@ -26,7 +26,8 @@ TEST_CASE("storage types: what is not known is nothing") {
     CHECK_FALSE(io::safetensors_type("F8"));
     CHECK_FALSE(io::safetensors_type("Q8_0"));
     CHECK_FALSE(io::safetensors_type("f32"));
-    for (std::uint32_t removed : {4u, 5u, 31u, 32u, 33u, 36u, 37u, 38u, 1000u, 0xFFFFFFFFu}) CHECK_FALSE(io::ggml_type(removed));
+    for (std::uint32_t removed : {4u, 5u, 31u, 32u, 33u, 36u, 37u, 38u, 1000u, 0xFFFFFFFFu})
+        CHECK_FALSE(io::ggml_type(removed));
 }
 
 TEST_CASE("storage types: bytes of whole blocks, or none") {

@@ -22,8 +22,9 @@ TEST_CASE("TensorSet finds tensors by name, in the order they were added, and na
     CHECK(tensors.at("a").row_bytes() == 8);
     CHECK(support::error_text<FormatError>([&] { (void)tensors.at("lm_head.weight"); }) ==
           "dir/model.safetensors has no tensor 'lm_head.weight'");
-    CHECK(support::error_text<FormatError>([&] { tensors.add({"a", io::StorageType::f32, Shape{1}, {}, nullptr}); }) ==
-          "tensor 'a' (in memory) is there twice, again as tensor 'a' (in memory)");
+    CHECK(support::error_text<FormatError>([&] {
+              tensors.add({"a", io::StorageType::f32, Shape{1}, {}, nullptr});
+          }) == "tensor 'a' (in memory) is there twice, again as tensor 'a' (in memory)");
 }
 
 TEST_CASE("A stored tensor keeps its file open and can name it") {
@@ -53,14 +54,20 @@ TEST_CASE("acceptance A14: dimensions and sizes from files are 64 bits and never
     const auto text = [&](io::StorageType type, std::vector<std::uint64_t> dims) {
         return support::error_text<FormatError>([&] { (void)shape(type, dims); });
     };
-    for (const std::vector<std::uint64_t>& dims : {std::vector<std::uint64_t>{1ull << 33, 1ull << 33}, {~0ull}, {1ull << 62, 4}, {2, 0, ~0ull},
-                                                   {1ull << 40, 1ull << 40, 0}, {1ull << 61}, {1ull << 32, 1ull << 32}}) {
+    for (const std::vector<std::uint64_t>& dims : {std::vector<std::uint64_t>{1ull << 33, 1ull << 33},
+                                                   {~0ull},
+                                                   {1ull << 62, 4},
+                                                   {2, 0, ~0ull},
+                                                   {1ull << 40, 1ull << 40, 0},
+                                                   {1ull << 61},
+                                                   {1ull << 32, 1ull << 32}}) {
         const std::string found = text(io::StorageType::bf16, dims);
         CAPTURE(found);
         CHECK(support::mentions(found, {"x.gguf: tensor 't' claims the shape [", "more elements than there can be"}));
     }
     CHECK(text(io::StorageType::q4_k, {256, 100}) ==
           "x.gguf: tensor 't' claims the shape [256, 100] in Q4_K, whose rows are whole blocks of 256 elements");
-    CHECK(support::error_text<UnsupportedError>([&] { (void)shape(io::StorageType::f32, {1, 2, 3, 4, 5}); }) ==
-          "x.gguf: tensor 't' has 5 dimensions [1, 2, 3, 4, 5]; at most 4 are read");
+    CHECK(support::error_text<UnsupportedError>([&] {
+              (void)shape(io::StorageType::f32, {1, 2, 3, 4, 5});
+          }) == "x.gguf: tensor 't' has 5 dimensions [1, 2, 3, 4, 5]; at most 4 are read");
 }

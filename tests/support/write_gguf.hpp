@@ -9,10 +9,10 @@
 namespace support {
 
 /// One metadata value; the C++ type chooses the type in the file.
-using GgufValue = std::variant<std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::uint32_t, std::int32_t,
-                               float, bool, std::string, std::vector<std::string>, std::vector<float>,
-                               std::vector<std::int32_t>, std::vector<std::uint32_t>, std::vector<bool>, std::uint64_t,
-                               std::int64_t, double>;
+using GgufValue =
+    std::variant<std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::uint32_t, std::int32_t, float, bool,
+                 std::string, std::vector<std::string>, std::vector<float>, std::vector<std::int32_t>,
+                 std::vector<std::uint32_t>, std::vector<bool>, std::uint64_t, std::int64_t, double>;
 struct GgufMetadata {
     std::string key;
     GgufValue value;
@@ -63,7 +63,7 @@ constexpr std::uint32_t gguf_value_type() {
 
 inline std::uint32_t gguf_tensor_type(std::string_view name) {
     constexpr std::pair<std::string_view, std::uint32_t> types[] = {
-        {"F32", 0},   {"F16", 1},   {"Q4_0", 2},  {"Q4_1", 3},  {"Q5_0", 6}, {"Q5_1", 7}, {"Q8_0", 8},  {"Q2_K", 10},
+        {"F32", 0},   {"F16", 1},   {"Q4_0", 2},  {"Q4_1", 3},  {"Q5_0", 6}, {"Q5_1", 7}, {"Q8_0", 8}, {"Q2_K", 10},
         {"Q3_K", 11}, {"Q4_K", 12}, {"Q5_K", 13}, {"Q6_K", 14}, {"I8", 24},  {"I32", 26}, {"BF16", 30}};
     for (const auto& [known, number] : types)
         if (known == name) return number;

@@ -9,18 +9,19 @@ namespace support {
 
 /// The seven numbers of the legacy header, in its order.
 struct Llama2cHeader {
-    std::int32_t hidden_size, intermediate_size, num_hidden_layers, num_attention_heads, num_key_value_heads, vocab_size,
-        max_position_embeddings;
+    std::int32_t hidden_size, intermediate_size, num_hidden_layers, num_attention_heads, num_key_value_heads,
+        vocab_size, max_position_embeddings;
 };
 
 /// The bytes of a legacy checkpoint from f32 tensors under their Hugging Face names, each written as it is (the rows of
-/// q and k are expected in interleaved rotary order). Untied when "lm_head.weight" is among them. The two rotary tables,
-/// which readers skip, are filled with NaN so that a reader which uses them is found out.
+/// q and k are expected in interleaved rotary order). Untied when "lm_head.weight" is among them. The two rotary
+/// tables, which readers skip, are filled with NaN so that a reader which uses them is found out.
 inline std::string llama2c_bytes(Llama2cHeader h, const std::map<std::string, std::vector<float>>& tensors) {
     const bool untied = tensors.contains("lm_head.weight");
     if (untied) h.vocab_size = -h.vocab_size;
-    const std::int32_t numbers[] = {h.hidden_size,         h.intermediate_size, h.num_hidden_layers, h.num_attention_heads,
-                                    h.num_key_value_heads, h.vocab_size,        h.max_position_embeddings};
+    const std::int32_t numbers[] = {
+        h.hidden_size,         h.intermediate_size, h.num_hidden_layers,      h.num_attention_heads,
+        h.num_key_value_heads, h.vocab_size,        h.max_position_embeddings};
     std::string out = raw_bytes(std::span<const std::int32_t>(numbers));
     const auto put = [&](const std::string& name) {
         const auto found = tensors.find(name);

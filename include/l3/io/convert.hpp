@@ -67,7 +67,7 @@ L3_INLINE void block_to_f32(const std::byte* in, f32* out) {
         std::memcpy(quanta, in + 2, sizeof quanta);
         const f32 d = f16_to_f32(scale);
         for (int i = 0; i < convert_block; ++i) out[i] = f32(quanta[i]) * d;
-    } else {  // scale f16, Q4_1: minimum f16, 16 bytes: element i in the low half of byte i, element i + 16 in the high one
+    } else {  // scale f16; Q4_1: minimum f16; 16 bytes: elements i and i + 16 in the low and high half of byte i
         static_assert(S == StorageType::q4_0 || S == StorageType::q4_1);
         constexpr bool has_minimum = S == StorageType::q4_1;
         std::uint16_t scale, minimum = 0;
@@ -87,12 +87,14 @@ L3_INLINE void block_to_f32(const std::byte* in, f32* out) {
 /// n elements from storage to T. T equal to the storage: a plain copy of the bytes.
 template <StorageType S, DType T>
 L3_NOINLINE void convert(const std::byte* in, Index n, T* out) noexcept {
-    if constexpr ((S == StorageType::f32 && std::same_as<T, f32>) || (S == StorageType::bf16 && std::same_as<T, bf16>)) {
+    if constexpr ((S == StorageType::f32 && std::same_as<T, f32>) ||
+                  (S == StorageType::bf16 && std::same_as<T, bf16>)) {
         if (n > 0) std::memcpy(out, in, static_cast<std::size_t>(n) * sizeof(T));
         return;
     }
     constexpr StorageInfo info = storage_info(S);
-    constexpr std::size_t block_bytes = std::size_t(convert_block / info.block_elements) * std::size_t(info.block_bytes);
+    constexpr std::size_t block_bytes =
+        std::size_t(convert_block / info.block_elements) * std::size_t(info.block_bytes);
     alignas(64) f32 values[convert_block];
     const auto store = [&values](T* to) {
         for (int i = 0; i < convert_block; ++i) to[i] = T(values[i]);
@@ -119,7 +121,8 @@ L3_NOINLINE void convert(const std::byte* in, Index n, T* out) noexcept {
 template <DType T>
 void convert_rows(const StoredTensor& tensor, Index row_begin, Index row_end, T* out) {
     if (row_begin < 0 || row_begin > row_end || row_end > tensor.shape.rows())
-        fail<ShapeError>(tensor.where(), " has the shape ", tensor.shape, "; rows ", row_begin, " to ", row_end, " were asked for");
+        fail<ShapeError>(tensor.where(), " has the shape ", tensor.shape, "; rows ", row_begin, " to ", row_end,
+                         " were asked for");
     if (!can_convert(tensor.type))
         fail<UnsupportedError>(tensor.where(), " has the type ", storage_name(tensor.type),
                                "; F32, F16, BF16, Q8_0, Q4_0 and Q4_1 are read");

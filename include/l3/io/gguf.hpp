@@ -69,15 +69,16 @@ inline void read_gguf_tensors(Cursor& cursor, std::uint64_t tensor_count, std::u
         const std::string where = message(name, ": tensor '", e->tensor.name, "' (", storage_name(e->tensor.type), " ",
                                           e->tensor.shape, ", ", e->bytes, " bytes at offset ", e->offset, ")");
         if (e->offset > data_bytes || e->bytes > data_bytes - e->offset)
-            fail<FormatError>(where, " goes beyond the end of the file: it is cut short (", file_bytes, " bytes, expected ",
+            fail<FormatError>(where, " goes beyond the end of the file: it is cut short (", file_bytes,
+                              " bytes, expected ",
                               e->offset > std::numeric_limits<std::uint64_t>::max() - e->bytes - begin
                                   ? std::string("more than 64 bits count")
                                   : message("at least ", begin + e->offset + e->bytes),
                               ")");
         if (before != nullptr && e->offset - before->offset < before->bytes)
             fail<FormatError>(where, " begins inside tensor '", before->tensor.name, "', whose type ",
-                              storage_name(before->tensor.type), " and shape ", before->tensor.shape, " need ", before->bytes,
-                              " bytes, not ", e->offset - before->offset);
+                              storage_name(before->tensor.type), " and shape ", before->tensor.shape, " need ",
+                              before->bytes, " bytes, not ", e->offset - before->offset);
         before = e;
     }
     for (Entry& e : entries) {
@@ -94,13 +95,15 @@ inline GgufMetadata read_gguf_part(Gguf& gguf, const std::shared_ptr<const Mappe
     const std::string_view magic = file->text().substr(0, 4);
     if (file->size_bytes() >= 4 && magic != "GGUF") {
         for (std::string_view older : {"lmgg", "fmgg", "tjgg", "algg"})  // little-endian ggml, ggmf, ggjt, ggla
-            if (magic == older) fail<UnsupportedError>(name, " is a GGML file from before GGUF; it must be converted to GGUF");
+            if (magic == older)
+                fail<UnsupportedError>(name, " is a GGML file from before GGUF; it must be converted to GGUF");
         fail<FormatError>(name, " is no GGUF file: it does not begin with 'GGUF'");
     }
     cursor.take(4, "the magic 'GGUF'");
     const auto version = cursor.number<std::uint32_t>("the version");
     if (version != 2 && version != 3) {
-        if ((version & 0xFFFF) == 0) fail<UnsupportedError>(name, " is a big-endian GGUF file; little-endian ones are read");
+        if ((version & 0xFFFF) == 0)
+            fail<UnsupportedError>(name, " is a big-endian GGUF file; little-endian ones are read");
         fail<UnsupportedError>(name, " has GGUF version ", version, "; versions 2 and 3 are read");
     }
     const std::uint64_t tensor_count = cursor.count(24, "the number of tensors");
@@ -156,7 +159,8 @@ inline Gguf read_gguf(const std::filesystem::path& path, FileAccess access) {
                           named.parts ? " (" + gguf_part_name(named, 1) + ")" : "", ", which holds the metadata");
     if (count <= 1) return gguf;
     if (named.part != 1 || named.parts != count)
-        fail<FormatError>(name, " says it is part 1 of ", count, "; the others are found by name, so its own must end in ",
+        fail<FormatError>(name, " says it is part 1 of ", count,
+                          "; the others are found by name, so its own must end in ",
                           gguf_part_name({"", 1, std::clamp(count, 1, 99999)}, 1));
     for (int part = 2; part <= count; ++part) {
         const std::filesystem::path next = path.parent_path() / gguf_part_name(named, part);
@@ -165,9 +169,11 @@ inline Gguf read_gguf(const std::filesystem::path& path, FileAccess access) {
             fail<IoError>(name, " is part 1 of ", count, ", but part ", part, " is missing: ", next.string());
         const GgufMetadata own = read_gguf_part(gguf, MappedFile::open(next, access));
         if (own.get_or("split.no", -1) != part - 1 || own.get_or("split.count", -1) != count)
-            fail<FormatError>(next.string(), " does not say it is part ", part, " of ", count, " in 'split.no' and 'split.count'");
+            fail<FormatError>(next.string(), " does not say it is part ", part, " of ", count,
+                              " in 'split.no' and 'split.count'");
     }
-    if (const auto all = gguf.metadata.find<Index>("split.tensors.count"); all && *all != static_cast<Index>(gguf.tensors.size()))
+    if (const auto all = gguf.metadata.find<Index>("split.tensors.count");
+        all && *all != static_cast<Index>(gguf.tensors.size()))
         fail<FormatError>(name, ": its ", count, " parts hold ", gguf.tensors.size(), " tensors, expected ", *all);
     return gguf;
 }

@@ -18,8 +18,8 @@
 
 namespace l3::inline v0::io {
 
-/// Parses a JSON text; name (the file) begins every message. Json is nlohmann::json, or nlohmann::ordered_json where the
-/// order of keys matters (whose objects are searched one by one: not for vocabularies).
+/// Parses a JSON text; name (the file) begins every message. Json is nlohmann::json, or nlohmann::ordered_json where
+/// the order of keys matters (whose objects are searched one by one: not for vocabularies).
 /// Throws FormatError with line and column, also for a NUL byte, for invalid UTF-8 and for anything after the value.
 template <class Json = nlohmann::json>
 [[nodiscard]] Json parse_json(std::string_view text, std::string_view name,
@@ -36,7 +36,8 @@ template <class Json = nlohmann::json>
     try {
         return Json::parse(text.begin(), text.end(), callback);
     } catch (const typename Json::parse_error& e) {
-        std::string_view reason = e.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: reason"
+        std::string_view reason =
+            e.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: reason"
         if (const std::size_t colon = reason.find(": "); colon != reason.npos) reason.remove_prefix(colon + 2);
         fail<FormatError>(name, ": not valid JSON at ", place(e.byte ? e.byte - 1 : 0), ": ", reason);
     } catch (const typename Json::exception& e) {  // numbers beyond double
@@ -89,7 +90,8 @@ const char* read_value(const Json& j, V& out) {
             return expected;
         }
     } else {
-        static_assert(IsVector<V>::value, "values are bool, int, Index, float, double, std::string or vectors of these");
+        static_assert(IsVector<V>::value,
+                      "values are bool, int, Index, float, double, std::string or vectors of these");
         if (!j.is_array()) return "an array";
         out.clear();
         for (const Json& element : j) {

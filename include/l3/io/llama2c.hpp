@@ -12,8 +12,8 @@
 
 namespace l3::inline v0::io {
 
-/// A checkpoint: the numbers of its header, under the names of config.json, and its tensors (all F32), under the names of
-/// a Hugging Face checkpoint. The rows of q_proj and k_proj are in interleaved rotary order, as stored.
+/// A checkpoint: the numbers of its header, under the names of config.json, and its tensors (all F32), under the names
+/// of a Hugging Face checkpoint. The rows of q_proj and k_proj are in interleaved rotary order, as stored.
 struct Llama2c {
     std::filesystem::path path;
     int hidden_size = 0;
@@ -42,12 +42,14 @@ inline Llama2c read_llama2c(const std::shared_ptr<const MappedFile>& file) {
         std::memcpy(magic, bytes.data(), sizeof magic);
         if (magic[0] == 0x616B3432)
             fail<UnsupportedError>(name, " has the header 'ak42', version ", magic[1], ": ",
-                                   magic[1] == 1 ? "float32 " : magic[1] == 2 ? "int8 " : "", "llama2.c v", magic[1],
-                                   " is not supported; checkpoints with the legacy header are");
+                                   magic[1] == 1   ? "float32 "
+                                   : magic[1] == 2 ? "int8 "
+                                                   : "",
+                                   "llama2.c v", magic[1], " is not supported; checkpoints with the legacy header are");
     }
     if (bytes.size() < sizeof header)
-        fail<FormatError>(name, " holds ", bytes.size(), " bytes; the header of a llama2.c checkpoint has ", sizeof header,
-                          ": it is cut short");
+        fail<FormatError>(name, " holds ", bytes.size(), " bytes; the header of a llama2.c checkpoint has ",
+                          sizeof header, ": it is cut short");
     std::memcpy(header, bytes.data(), sizeof header);
 
     Llama2c m;
@@ -71,7 +73,8 @@ inline Llama2c read_llama2c(const std::shared_ptr<const MappedFile>& file) {
         fail<FormatError>(name, ": dim ", m.hidden_size, " is not n_heads ", m.num_attention_heads,
                           " times an even number, as in a llama2.c checkpoint");
     if (m.num_attention_heads % m.num_key_value_heads != 0)
-        fail<FormatError>(name, ": n_heads ", m.num_attention_heads, " is no multiple of n_kv_heads ", m.num_key_value_heads);
+        fail<FormatError>(name, ": n_heads ", m.num_attention_heads, " is no multiple of n_kv_heads ",
+                          m.num_key_value_heads);
 
     // Walked twice: first only adding up, so that a lie in the header is found before anything is allocated for it.
     const Index H = m.hidden_size, F = m.intermediate_size, V = m.vocab_size, L = m.num_hidden_layers;
@@ -100,17 +103,20 @@ inline Llama2c read_llama2c(const std::shared_ptr<const MappedFile>& file) {
     std::uint64_t expected = sizeof header;
     std::string cut;
     each([&](std::string_view tensor, Index count, Index rows, Index cols) {
-        const std::uint64_t begin = expected, one = static_cast<std::uint64_t>((rows ? rows : 1) * cols) * sizeof(float);
+        const std::uint64_t begin = expected,
+                            one = static_cast<std::uint64_t>((rows ? rows : 1) * cols) * sizeof(float);
         std::uint64_t size = 0;  // one: at most 4 * (2^31 - 1)^2
         if (!multiply_checked(one, static_cast<std::uint64_t>(count ? count : 1), size) ||
             __builtin_add_overflow(expected, size, &expected))
-            fail<FormatError>(name, ": the sizes in the header overflow at '", tensor, "': it is no llama2.c checkpoint");
+            fail<FormatError>(name, ": the sizes in the header overflow at '", tensor,
+                              "': it is no llama2.c checkpoint");
         if (expected > bytes.size() && cut.empty())
             cut = full_name(tensor, count, static_cast<Index>((bytes.size() - begin) / one));
     });
     if (expected != bytes.size())
-        fail<FormatError>(name, " holds ", bytes.size(), " bytes, expected ", expected, " for a llama2.c checkpoint with dim ",
-                          H, ", hidden_dim ", F, ", n_layers ", L, ", vocab_size ", header[5],
+        fail<FormatError>(name, " holds ", bytes.size(), " bytes, expected ", expected,
+                          " for a llama2.c checkpoint with dim ", H, ", hidden_dim ", F, ", n_layers ", L,
+                          ", vocab_size ", header[5],
                           cut.empty() ? "" : message("; it is cut short at tensor '", cut, "'"));
 
     m.tensors = TensorSet(m.path);
@@ -135,8 +141,8 @@ inline Llama2c read_llama2c(const std::shared_ptr<const MappedFile>& file) {
 
 }  // namespace detail
 
-/// Opens a checkpoint with the legacy header. The header's sizes must give exactly the file's size, which is checked before
-/// anything is allocated. Throws IoError, FormatError, and UnsupportedError for the newer headers ('ak42').
+/// Opens a checkpoint with the legacy header. The header's sizes must give exactly the file's size, which is checked
+/// before anything is allocated. Throws IoError, FormatError, and UnsupportedError for the newer headers ('ak42').
 [[nodiscard]] inline Llama2c open_llama2c(const std::filesystem::path& path, FileAccess access = FileAccess::map) {
     Llama2c checkpoint = detail::read_llama2c(MappedFile::open(path));
     return access == FileAccess::map ? checkpoint : detail::read_llama2c(MappedFile::open(path, access));

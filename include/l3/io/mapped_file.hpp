@@ -109,7 +109,8 @@ class MappedFile {
             if (n <= 0) {
                 const int reason = errno;
                 ::munmap(data, size);  // here, since the destructor does not run when a constructor throws
-                require<IoError>(n != 0, path_.string(), " became shorter while it was read: ", done, " bytes of ", size);
+                require<IoError>(n != 0, path_.string(), " became shorter while it was read: ", done, " bytes of ",
+                                 size);
                 errno = reason;
                 fail_system("cannot read ");
             }

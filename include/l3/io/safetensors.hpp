@@ -77,7 +77,8 @@ inline TensorSet read_safetensors(const std::shared_ptr<const MappedFile>& file)
     std::uint64_t header_bytes = 0;
     std::memcpy(&header_bytes, text.data(), length_bytes);
     if (header_bytes > most_header_bytes)
-        fail<FormatError>(name, " claims a header of ", header_bytes, " bytes, more than the 100000000 there may be: it is no"
+        fail<FormatError>(name, " claims a header of ", header_bytes,
+                          " bytes, more than the 100000000 there may be: it is no"
                           " safetensors file");
     if (header_bytes > text.size() - length_bytes)
         fail<FormatError>(name, " claims a header of ", header_bytes, " bytes, but holds only ", text.size(),
@@ -129,9 +130,11 @@ inline TensorSet read_safetensors(const std::shared_ptr<const MappedFile>& file)
         if (e.end > data.size())
             fail<FormatError>(where(e), " ends at byte ", e.end, " of the data, of which there are ", data.size(),
                               ": the file is cut short (", text.size(), " bytes, expected ", expected(needed), ")");
-        if (e.begin < at) fail<FormatError>(where(e), " overlaps ", before, ": it begins at byte ", e.begin, ", not ", at);
+        if (e.begin < at)
+            fail<FormatError>(where(e), " overlaps ", before, ": it begins at byte ", e.begin, ", not ", at);
         if (e.begin > at)
-            fail<FormatError>(where(e), " begins at byte ", e.begin, ", leaving a hole of ", e.begin - at, " bytes after ", before);
+            fail<FormatError>(where(e), " begins at byte ", e.begin, ", leaving a hole of ", e.begin - at,
+                              " bytes after ", before);
         at = e.end;
         before = message("tensor '", e.tensor.name, "'");
         e.tensor.data = std::as_bytes(std::span(data)).subspan(e.begin, e.end - e.begin);
@@ -139,8 +142,8 @@ inline TensorSet read_safetensors(const std::shared_ptr<const MappedFile>& file)
         tensors.add(std::move(e.tensor));
     }
     if (at != data.size())
-        fail<FormatError>(name, " has ", data.size() - at, " bytes after ", before, " (", text.size(), " bytes, expected ", expected(at),
-                          ")");
+        fail<FormatError>(name, " has ", data.size() - at, " bytes after ", before, " (", text.size(),
+                          " bytes, expected ", expected(at), ")");
     return tensors;
 }
 
@@ -148,7 +151,8 @@ inline TensorSet read_safetensors(const std::shared_ptr<const MappedFile>& file)
 
 /// The tensors of a safetensors file, all checked against the file's size before memory is allocated for any.
 /// Throws IoError, FormatError, UnsupportedError (a dtype that is not known) naming file and tensor.
-[[nodiscard]] inline TensorSet open_safetensors(const std::filesystem::path& path, FileAccess access = FileAccess::map) {
+[[nodiscard]] inline TensorSet open_safetensors(const std::filesystem::path& path,
+                                                FileAccess access = FileAccess::map) {
     TensorSet tensors = detail::read_safetensors(MappedFile::open(path));
     return access == FileAccess::map ? tensors : detail::read_safetensors(MappedFile::open(path, access));
 }
@@ -168,7 +172,8 @@ inline TensorSet read_safetensors(const std::shared_ptr<const MappedFile>& file)
     const fs::path single = directory / "model.safetensors", index_path = directory / "model.safetensors.index.json";
     if (exists(single)) return open_safetensors(single, access);
     if (!exists(index_path))
-        fail<IoError>(directory.string(), ": no weights found; looked for model.safetensors and model.safetensors.index.json"
+        fail<IoError>(directory.string(),
+                      ": no weights found; looked for model.safetensors and model.safetensors.index.json"
                       " (beside config.json)");
 
     const std::string index_name = index_path.string();
@@ -191,7 +196,8 @@ inline TensorSet read_safetensors(const std::shared_ptr<const MappedFile>& file)
         missing += (missing_count++ ? ", " : "") + file_name;
     }
     if (missing_count > 0)
-        fail<IoError>(index_name, " names shards that are missing, ", missing_count, " of ", shards.size(), ": ", missing);
+        fail<IoError>(index_name, " names shards that are missing, ", missing_count, " of ", shards.size(), ": ",
+                      missing);
 
     const auto open_shards = [&](FileAccess how) {
         TensorSet tensors(directory);

@@ -15,8 +15,8 @@
 
 namespace l3::inline v0::io {
 
-/// A tensor in a file: name, type, shape (row-major, as in the checkpoint: [out, in]) and its bytes, which were found to
-/// be all there. Keeps the file open.
+/// A tensor in a file: name, type, shape (row-major, as in the checkpoint: [out, in]) and its bytes, which were found
+/// to be all there. Keeps the file open.
 struct StoredTensor {
     std::string name;
     StorageType type = StorageType::f32;
@@ -95,13 +95,14 @@ inline std::pair<Shape, std::uint64_t> checked_shape(std::string_view where, Sto
     bool fits = true, zero = false;
     for (std::uint64_t d : dims) {
         zero = zero || d == 0;
-        fits = fits && d <= most_elements && (d == 0 || (multiply_checked(elements, d, elements) && elements <= most_elements));
+        fits = fits && d <= most_elements &&
+               (d == 0 || (multiply_checked(elements, d, elements) && elements <= most_elements));
     }
     if (!fits) fail<FormatError>(where, " claims the shape ", written(), ", more elements than there can be");
     const auto block = static_cast<std::uint64_t>(storage_info(type).block_elements);
     if (block > 1 && (dims.empty() || dims.back() % block != 0))
-        fail<FormatError>(where, " claims the shape ", written(), " in ", storage_name(type), ", whose rows are whole blocks of ",
-                          block, " elements");
+        fail<FormatError>(where, " claims the shape ", written(), " in ", storage_name(type),
+                          ", whose rows are whole blocks of ", block, " elements");
     Shape shape;
     for (std::uint64_t d : dims) shape.push_back(static_cast<Index>(d));
     std::uint64_t bytes = 0;

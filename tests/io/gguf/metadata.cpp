@@ -77,18 +77,25 @@ TEST_CASE("GGUF metadata: every type is read as what it is") {
     CHECK(m.value("strings")->type_name() == "array of 3 string");
 
     CHECK(text([&] { (void)m.get<int>("absent"); }) == "x.gguf: no metadata 'absent'");
-    CHECK(text([&] { (void)m.get<int>("string"); }) == "x.gguf: metadata 'string' is string 'text', expected an integer of 32 bits");
-    CHECK(text([&] { (void)m.get<int>("u32"); }) == "x.gguf: metadata 'u32' is u32 4294967295, expected an integer of 32 bits");
-    CHECK(text([&] { (void)m.get<int>("f32"); }) == "x.gguf: metadata 'f32' is f32 0.5, expected an integer of 32 bits");
+    CHECK(text([&] { (void)m.get<int>("string"); }) ==
+          "x.gguf: metadata 'string' is string 'text', expected an integer of 32 bits");
+    CHECK(text([&] { (void)m.get<int>("u32"); }) ==
+          "x.gguf: metadata 'u32' is u32 4294967295, expected an integer of 32 bits");
+    CHECK(text([&] { (void)m.get<int>("f32"); }) ==
+          "x.gguf: metadata 'f32' is f32 0.5, expected an integer of 32 bits");
     CHECK(text([&] { (void)m.get<int>("bool"); }) == "x.gguf: metadata 'bool' is bool, expected an integer of 32 bits");
-    CHECK(text([&] { (void)m.get<std::uint32_t>("i32"); }) == "x.gguf: metadata 'i32' is i32 -7, expected an integer of 32 bits");
-    CHECK(text([&] { (void)m.get<float>("f64"); }) == "x.gguf: metadata 'f64' is f64 1e+300, expected a number that fits its type");
+    CHECK(text([&] { (void)m.get<std::uint32_t>("i32"); }) ==
+          "x.gguf: metadata 'i32' is i32 -7, expected an integer of 32 bits");
+    CHECK(text([&] { (void)m.get<float>("f64"); }) ==
+          "x.gguf: metadata 'f64' is f64 1e+300, expected a number that fits its type");
     CHECK(text([&] { (void)m.get<bool>("i32"); }) == "x.gguf: metadata 'i32' is i32 -7, expected bool");
     CHECK(text([&] { (void)m.get<std::string>("i32"); }) == "x.gguf: metadata 'i32' is i32 -7, expected string");
     CHECK(text([&] { (void)m.get<int>("ints"); }) == "x.gguf: metadata 'ints' is array of 2 i32, expected one number");
     CHECK(text([&] { (void)m.get<std::vector<int>>("i32"); }) == "x.gguf: metadata 'i32' is i32 -7, expected an array");
-    CHECK(text([&] { (void)m.get<std::vector<int>>("strings"); }) == "x.gguf: metadata 'strings' is array of 3 string, expected an integer of 32 bits");
-    CHECK(text([&] { (void)m.get<std::vector<std::string>>("ints"); }) == "x.gguf: metadata 'ints' is array of 2 i32, expected an array of strings");
+    CHECK(text([&] { (void)m.get<std::vector<int>>("strings"); }) ==
+          "x.gguf: metadata 'strings' is array of 3 string, expected an integer of 32 bits");
+    CHECK(text([&] { (void)m.get<std::vector<std::string>>("ints"); }) ==
+          "x.gguf: metadata 'ints' is array of 2 i32, expected an array of strings");
     CHECK(text([&] { w.add("u8", 1.0f); }) == "x.gguf: metadata 'u8' is there twice");
 }
 
@@ -104,10 +111,14 @@ TEST_CASE("GGUF metadata: types, lengths and counts that cannot be are refused")
     CHECK(read(array(77, 1)) == "x.gguf: metadata 'k' has the unknown type 77");
     CHECK(read(array(9, 1)) == "x.gguf: metadata 'k' is an array of arrays");
     for (std::uint32_t type : {0u, 4u, 7u, 8u, 12u})
-        for (std::uint64_t count : {std::uint64_t{1}, std::uint64_t{1} << 40, std::uint64_t{1} << 61, std::numeric_limits<std::uint64_t>::max()}) {
-            CHECK(support::mentions(read(array(type, count)), {"x.gguf: metadata 'k' is ", std::to_string(count), ", more than fit the 0 bytes that follow"}));
-            CHECK(support::mentions(read(array(type, count + 7) + std::string(7, '\0')), {type == 0 || type == 7 ? "" : ", more than fit the 7 bytes"}));
+        for (std::uint64_t count : {std::uint64_t{1}, std::uint64_t{1} << 40, std::uint64_t{1} << 61,
+                                    std::numeric_limits<std::uint64_t>::max()}) {
+            CHECK(support::mentions(read(array(type, count)), {"x.gguf: metadata 'k' is ", std::to_string(count),
+                                                               ", more than fit the 0 bytes that follow"}));
+            CHECK(support::mentions(read(array(type, count + 7) + std::string(7, '\0')),
+                                    {type == 0 || type == 7 ? "" : ", more than fit the 7 bytes"}));
         }
-    CHECK(support::mentions(read(array(8, 1) + std::string(8, '\x7F')), {"x.gguf: metadata 'k' needs 9187201950435737471 bytes at byte 24, of which there are 0"}));
+    CHECK(support::mentions(read(array(8, 1) + std::string(8, '\x7F')),
+                            {"x.gguf: metadata 'k' needs 9187201950435737471 bytes at byte 24, of which there are 0"}));
     CHECK(support::mentions(read(""), {"x.gguf: metadata 'k' needs 4 bytes at byte 0, of which there are 0"}));
 }

@@ -27,8 +27,8 @@ class Cursor {
     /// The next n bytes; what: for messages. Throws FormatError if they are not all there.
     std::span<const std::byte> take(std::uint64_t n, std::string_view what) {
         if (n > remaining())
-            fail<FormatError>(name_, ": ", what, " needs ", n, " bytes at byte ", at_, ", of which there are ", remaining(),
-                              ": the file is cut short (", bytes_.size(), " bytes) or malformed");
+            fail<FormatError>(name_, ": ", what, " needs ", n, " bytes at byte ", at_, ", of which there are ",
+                              remaining(), ": the file is cut short (", bytes_.size(), " bytes) or malformed");
         const auto taken = bytes_.subspan(at_, n);
         at_ += n;
         return taken;

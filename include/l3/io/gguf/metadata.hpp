@@ -44,8 +44,8 @@ struct GgufValue {
 
 /// All metadata of a file. Holds views of the file, which its owner keeps open. Const access is thread-safe.
 ///
-/// get, get_or and find read a value as V: bool, int, Index or another integer (from any integer type that fits), float or
-/// double (from any number), std::string or std::string_view, or std::vector of one of these (from an array; of
+/// get, get_or and find read a value as V: bool, int, Index or another integer (from any integer type that fits), float
+/// or double (from any number), std::string or std::string_view, or std::vector of one of these (from an array; of
 /// std::string_view: views of the file).
 class GgufMetadata {
   public:
@@ -66,14 +66,15 @@ class GgufMetadata {
         return found == values_.end() ? nullptr : &found->second;
     }
 
-    /// The value of a key, or nothing if it is absent. Throws FormatError naming file, key, the type found and expected.
+    /// The value of a key, or nothing if it is absent. Throws FormatError naming file, key, type found and expected.
     template <class V>
     [[nodiscard]] std::optional<V> find(std::string_view key) const {
         const GgufValue* const found = value(key);
         if (found == nullptr) return std::nullopt;
         V out{};
         if (const char* expected = convert(*found, out))
-            fail<FormatError>(name_, ": metadata '", key, "' is ", found->type_name(), written(*found), ", expected ", expected);
+            fail<FormatError>(name_, ": metadata '", key, "' is ", found->type_name(), written(*found), ", expected ",
+                              expected);
         return out;
     }
     /// The value of a key, or this one if it is absent. Throws as find.
@@ -167,7 +168,8 @@ class GgufMetadata {
                 const std::size_t step = gguf_type_bytes[static_cast<std::size_t>(value.type)];
                 for (std::size_t i = 0; i < value.count; ++i) {
                     E element{};
-                    if (const char* expected = convert_one(value.type, value.data.data() + i * step, element)) return expected;
+                    if (const char* expected = convert_one(value.type, value.data.data() + i * step, element))
+                        return expected;
                     out.push_back(element);
                 }
             }
@@ -180,7 +182,8 @@ class GgufMetadata {
         std::string text;
         if (value.is_array) return text;
         if (value.type == GgufType::string && value.data.size() <= 60)
-            text = message(" '", std::string_view(reinterpret_cast<const char*>(value.data.data()), value.data.size()), "'");
+            text = message(" '", std::string_view(reinterpret_cast<const char*>(value.data.data()), value.data.size()),
+                           "'");
         with_number(value.type, value.data.data(), [&](auto n) { text = message(" ", n); });
         return text;
     }
