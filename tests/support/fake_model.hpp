@@ -29,7 +29,8 @@ struct FakeTokenizer {
     std::string bos = "<|begin|>", eos = "<|end|>", chat_template;
     bool add_bos = true;
 
-    [[nodiscard]] l3::Tokenizer make() const {
+    /// Writes tokenizer.json and tokenizer_config.json.
+    void write(const std::filesystem::path& folder) const {
         std::vector<std::string> letters(256);
         for (int b = 0, next = 256; b < 256; ++b) {
             const bool visible = (b >= '!' && b <= '~') || (b >= 0xA1 && b <= 0xAC) || (b >= 0xAE && b <= 0xFF);
@@ -57,9 +58,12 @@ struct FakeTokenizer {
         if (!bos.empty()) config["bos_token"] = bos;
         if (!eos.empty()) config["eos_token"] = eos;
         if (!chat_template.empty()) config["chat_template"] = chat_template;
-        const TemporaryFolder folder;
         write_file(folder / "tokenizer.json", tokenizer.dump());
         write_file(folder / "tokenizer_config.json", config.dump());
+    }
+    [[nodiscard]] l3::Tokenizer make() const {
+        const TemporaryFolder folder;
+        write(folder.path());
         return l3::Tokenizer::load(folder.path());
     }
 };

@@ -45,6 +45,8 @@ struct GenerateResult {
 /// evaluated, so that it is the session's only when it is followed by another.
 template <class M>
 class Generation {
+    struct State;
+
   public:
     class iterator {
       public:
@@ -63,8 +65,8 @@ class Generation {
 
       private:
         friend class Generation;
-        explicit iterator(typename Generation::State* state) : state_(state) { ++*this; }
-        typename Generation::State* state_ = nullptr;
+        explicit iterator(State* state) : state_(state) { ++*this; }
+        State* state_ = nullptr;
     };
 
     /// Made by generate() and by Chat. begins_text: what is generated is a text of its own, not the rest of the prompt's.
