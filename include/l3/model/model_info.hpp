@@ -1,4 +1,5 @@
 #pragma once
+#include "../device/cpu/memory.hpp"
 #include "kv_cache.hpp"
 #include "model_tokenizer.hpp"
 

@@ -10,17 +10,18 @@ class ModelTokenizer {
   public:
     /// given: the user's choice, or empty: inside the model's file, or beside it.
     ModelTokenizer(const Checkpoint& checkpoint, const std::filesystem::path& given)
-        : model_(checkpoint.path.string()), rows_(checkpoint.config.vocab_size) {
+        : model_(checkpoint.path.string()), rows_(checkpoint.config.vocab_size),
+          inside_(given.empty() && checkpoint.has_tokenizer_inside) {
         std::error_code unreadable;
         const auto there = [&](const std::filesystem::path& p) { return std::filesystem::exists(p, unreadable); };
         const std::filesystem::path beside =
             checkpoint.format == CheckpointFormat::hugging_face ? checkpoint.path : checkpoint.path.parent_path();
         const bool has_bin = there(beside / "tokenizer.bin"), has_json = there(beside / "tokenizer.json");
-        path_ = !given.empty()                                               ? given
-                : checkpoint.has_tokenizer_inside                            ? checkpoint.path
+        path_ = !given.empty()                                              ? given
+                : inside_                                                   ? checkpoint.path
                 : has_bin && checkpoint.format == CheckpointFormat::llama2c ? beside / "tokenizer.bin"
-                                                                             : beside;
-        found_ = !given.empty() || checkpoint.has_tokenizer_inside || has_bin || has_json;
+                                                                            : beside;
+        found_ = !given.empty() || inside_ || has_bin || has_json;
         if (path_.empty()) path_ = ".";
     }
 
@@ -34,7 +35,7 @@ class ModelTokenizer {
     [[nodiscard]] const Tokenizer& get() const {
         const std::scoped_lock lock(mutex_);
         if (!tokenizer_) {
-            Tokenizer loaded = Tokenizer::load(path_);
+            Tokenizer loaded = inside_ ? Tokenizer::from_gguf(io::open_gguf(path_)) : Tokenizer::load(path_);
             loaded.require_fits(rows_, model_);
             tokenizer_ = std::move(loaded);
         }
@@ -44,8 +45,9 @@ class ModelTokenizer {
   private:
     std::string model_;
     Index rows_ = 0;
-    std::filesystem::path path_;
+    bool inside_ = false;  // a GGUF file, whatever its name
     bool found_ = false;
+    std::filesystem::path path_;
     mutable std::mutex mutex_;
     mutable std::optional<Tokenizer> tokenizer_;
 };
