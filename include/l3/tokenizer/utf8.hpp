@@ -3,6 +3,7 @@
 #include "../core/config.hpp"
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -36,9 +37,15 @@ struct Utf8Unit {
 }
 
 /// The number of bytes at the front of a text that are whole characters.
-[[nodiscard]] constexpr std::size_t utf8_prefix(std::string_view text) {
+[[nodiscard]] inline std::size_t utf8_prefix(std::string_view text) {
     std::size_t at = 0;
     while (at < text.size()) {
+        std::uint64_t eight = ~std::uint64_t{0};
+        if (text.size() - at >= sizeof eight) std::memcpy(&eight, text.data() + at, sizeof eight);
+        if ((eight & 0x8080808080808080) == 0) {  // ASCII, as most text is
+            at += sizeof eight;
+            continue;
+        }
         const Utf8Unit unit = utf8_unit(text.substr(at));
         if (unit.kind != Utf8Unit::character) break;
         at += unit.length;
