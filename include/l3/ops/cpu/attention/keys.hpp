@@ -60,7 +60,7 @@ struct KeyStep<bf16, A> {
     L3_INLINE static void accumulate(simd::Grid<simd::F<A>, R, N>& acc, const Query* q, const bf16* k, Index group) {
 #if defined(__AVX512BF16__) && defined(__AVX512VL__)
         if constexpr (native) {
-            simd::Row<__m512bh, N> pairs;
+            __m512bh pairs[std::size_t(N)];
             L3_UNROLL
             for (int n = 0; n < N; ++n) pairs[n] = (__m512bh)_mm512_loadu_si512(k + n * group);
             L3_UNROLL
