@@ -9,7 +9,8 @@ using Ids = std::vector<Token>;
 
 namespace {
 
-FakeModel fake(const char* chat_template = support::chatml_template, bool add_bos = false, std::string bos = "<|begin|>") {
+FakeModel fake(const char* chat_template = support::chatml_template, bool add_bos = false,
+               std::string bos = "<|begin|>") {
     FakeModel model;
     support::FakeTokenizer tokenizer;
     tokenizer.chat_template = chat_template;
@@ -33,7 +34,9 @@ void script(const FakeModel& model, std::vector<Ids> replies) {
     });
 }
 
-Ids encode(const FakeModel& model, std::string_view text) { return model.tokenizer().encode(text, {.parse_special = true}); }
+Ids encode(const FakeModel& model, std::string_view text) {
+    return model.tokenizer().encode(text, {.parse_special = true});
+}
 Ids bytes(std::string_view text) {
     Ids ids;
     for (char c : text) ids.push_back(Token(static_cast<unsigned char>(c)));
@@ -76,7 +79,8 @@ TEST_CASE("the program of the README") {
     CHECK(reply.result().text == "Again");
     CHECK(reply.result().finish_reason == "stop");
     CHECK(chat.messages() ==
-          std::vector<Message>{{"user", "Hello"}, {"assistant", "Hello there"}, {"user", "Once more"}, {"assistant", "Again"}});
+          std::vector<Message>{
+              {"user", "Hello"}, {"assistant", "Hello there"}, {"user", "Once more"}, {"assistant", "Again"}});
 }
 
 TEST_CASE("acceptance C01: the turn's end in the template is an end id, whatever the files say") {
@@ -111,7 +115,9 @@ TEST_CASE("acceptance B03: what users type is text") {
     Chat chat(model);
     (void)chat.reply(hostile);
     const Ids prompt = chat.prompt_ids();
-    const auto count = [&](std::string_view token) { return std::count(prompt.begin(), prompt.end(), model.id(token)); };
+    const auto count = [&](std::string_view token) {
+        return std::count(prompt.begin(), prompt.end(), model.id(token));
+    };
     CHECK(count("<|eot_id|>") == 2);  // of the message, and of the empty reply
     CHECK(count("<|start_header_id|>") == 3);
     const Ids before = encode(model, "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\n");
@@ -124,7 +130,11 @@ TEST_CASE("acceptance B03: what users type is text") {
 }
 
 TEST_CASE("acceptance B06: exactly one start token, and none in later turns") {
-    struct Case { const char* text; bool add; std::ptrdiff_t expected; };
+    struct Case {
+        const char* text;
+        bool add;
+        std::ptrdiff_t expected;
+    };
     for (const Case c : {Case{support::llama3_template, true, 1}, Case{support::llama3_template, false, 1},
                          Case{support::chatml_template, true, 1}, Case{support::chatml_template, false, 0}}) {
         const FakeModel model = fake(c.text, c.add);
@@ -142,9 +152,10 @@ TEST_CASE("acceptance C02: the prompt is the template's text, token for token") 
     const FakeModel model = fake(support::llama3_template, false, "<|begin_of_text|>");
     Chat chat(model, {.system = " S"});
     auto reply = chat.reply("U\n", few);
-    const Ids expected = encode(model, "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nS<|eot_id|>"
-                                       "<|start_header_id|>user<|end_header_id|>\n\nU<|eot_id|>"
-                                       "<|start_header_id|>assistant<|end_header_id|>\n\n");
+    const Ids expected = encode(model,
+                                "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nS<|eot_id|>"
+                                "<|start_header_id|>user<|end_header_id|>\n\nU<|eot_id|>"
+                                "<|start_header_id|>assistant<|end_header_id|>\n\n");
     CHECK(reply.run().prompt_tokens == Index(expected.size()));
     CHECK(list(chat.session().ids().first(expected.size())) == expected);
 }
@@ -153,18 +164,22 @@ TEST_CASE("acceptance C03: the date of Llama 3.1's format can be set") {
     const FakeModel model = fake(support::llama3_1_template, false, "<|begin_of_text|>");
     Chat chat(model, {.date = "01 Feb 2030"});
     auto reply = chat.reply("U", few);
-    CHECK(model.tokenizer().decode(chat.prompt_ids()).find("Today Date: 01 Feb 2030\n\n<|eot_id|>") != std::string::npos);
+    CHECK(model.tokenizer().decode(chat.prompt_ids()).find("Today Date: 01 Feb 2030\n\n<|eot_id|>") !=
+          std::string::npos);
 }
 
 TEST_CASE("acceptance C04: without a known template a chat is refused, and a format can be named") {
     const FakeModel model = fake("{% foo %}");
     Session session(model);
     CHECK(generate(session, "x", {.max_tokens = 2, .ignore_eos = true}).run().generated_tokens == 2);  // raw text goes
-    CHECK_THROWS_WITH_AS(Chat{model}, doctest::Contains("the chat template '{% foo %}' is none of those known: ChatML"), UnsupportedError);
-    CHECK_THROWS_WITH_AS(Chat{fake("")}, doctest::Contains("the model has no chat template; ChatOptions::format can name one of ChatML"),
+    CHECK_THROWS_WITH_AS(Chat{model}, doctest::Contains("the chat template '{% foo %}' is none of those known: ChatML"),
                          UnsupportedError);
+    CHECK_THROWS_WITH_AS(
+        Chat{fake("")}, doctest::Contains("the model has no chat template; ChatOptions::format can name one of ChatML"),
+        UnsupportedError);
     CHECK(Chat(model, {.format = "llama3"}).chat_template().name() == "llama3");
-    CHECK_THROWS_WITH_AS(Chat(model, {.format = "alpaca"}), doctest::Contains("no chat format 'alpaca'"), ArgumentError);
+    CHECK_THROWS_WITH_AS(Chat(model, {.format = "alpaca"}), doctest::Contains("no chat format 'alpaca'"),
+                         ArgumentError);
     CHECK_THROWS_AS(Chat{FakeModel()}, IoError);
 }
 
@@ -178,7 +193,8 @@ TEST_CASE("acceptance E03: an edit evaluates from the first changed token, and a
     SUBCASE("edit") {
         auto reply = chat.edit(3, "And thirty, then?", few);
         const GenerateResult& result = reply.run();
-        const Ids prompt(chat.session().ids().begin(), chat.session().ids().begin() + std::ptrdiff_t(result.prompt_tokens));
+        const Ids prompt(chat.session().ids().begin(),
+                         chat.session().ids().begin() + std::ptrdiff_t(result.prompt_tokens));
         CHECK(result.reused_tokens == Index(common(old, prompt)));
         CHECK(result.reused_tokens + result.evaluated_tokens == result.prompt_tokens);
         CHECK(model.tokenizer().decode(std::span(prompt).subspan(std::size_t(result.reused_tokens), 2)) == "ir");
@@ -215,7 +231,8 @@ TEST_CASE("acceptance E03: an edit evaluates from the first changed token, and a
         expected[8].content = "FIVE!";
         expected[9].content = result.text;
         CHECK(chat.messages() == expected);
-        const Ids prompt(chat.session().ids().begin(), chat.session().ids().begin() + std::ptrdiff_t(result.prompt_tokens));
+        const Ids prompt(chat.session().ids().begin(),
+                         chat.session().ids().begin() + std::ptrdiff_t(result.prompt_tokens));
         CHECK(result.reused_tokens == Index(common(old, prompt)));
         CHECK(cold(model, prompt).ids == result.ids);
     }
@@ -247,7 +264,8 @@ TEST_CASE("acceptance E04: the model's own words are never encoded again") {
     CHECK(list(chat.session().ids().first(prompt.size())) == prompt);
     CHECK(result.prompt_tokens == Index(prompt.size()));
     // all that is new is the user's turn and what is around it
-    CHECK(result.evaluated_tokens == Index(encode(model, "<|im_end|>\n<|im_start|>user\ny<|im_end|>\n<|im_start|>assistant\n").size()));
+    CHECK(result.evaluated_tokens ==
+          Index(encode(model, "<|im_end|>\n<|im_start|>user\ny<|im_end|>\n<|im_start|>assistant\n").size()));
 
     SUBCASE("also when a front end sends the list back") {
         const Ids before = list(chat.session().ids());
@@ -263,12 +281,16 @@ TEST_CASE("acceptance E04: the model's own words are never encoded again") {
         messages[1].content = "another";
         chat.sync(messages);
         auto other = chat.regenerate(few);
-        CHECK(other.run().reused_tokens == Index(encode(model, "<|im_start|>user\nx<|im_end|>\n<|im_start|>assistant\na").size()));
+        CHECK(other.run().reused_tokens ==
+              Index(encode(model, "<|im_start|>user\nx<|im_end|>\n<|im_start|>assistant\na").size()));
         // moved by a message that was removed, it is still the model's
-        chat.sync(std::vector<Message>{{"user", "z"}, {"user", "y"}, {"user", "x"}, {"assistant", "fine"}, {"user", "q"}});
-        CHECK(chat.prompt_ids() == encode(model, "<|im_start|>user\nz<|im_end|>\n<|im_start|>user\ny<|im_end|>\n<|im_start|>user\nx"
-                                                 "<|im_end|>\n<|im_start|>assistant\n") + bytes("fine") +
-                                       encode(model, "<|im_end|>\n<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n"));
+        chat.sync(
+            std::vector<Message>{{"user", "z"}, {"user", "y"}, {"user", "x"}, {"assistant", "fine"}, {"user", "q"}});
+        CHECK(chat.prompt_ids() ==
+              encode(model,
+                     "<|im_start|>user\nz<|im_end|>\n<|im_start|>user\ny<|im_end|>\n<|im_start|>user\nx"
+                     "<|im_end|>\n<|im_start|>assistant\n") +
+                  bytes("fine") + encode(model, "<|im_end|>\n<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n"));
     }
 }
 
@@ -286,7 +308,11 @@ TEST_CASE("a reply that ended by a stop string is kept as it was shown") {
         (void)chat.reply("y");
         const Ids head = encode(model, before), tail = encode(model, after);
         chat.undo();
-        chat.sync([&] { auto m = chat.messages(); m.push_back({"user", "y"}); return m; }());
+        chat.sync([&] {
+            auto m = chat.messages();
+            m.push_back({"user", "y"});
+            return m;
+        }());
         const Ids ids = chat.prompt_ids();
         REQUIRE(ids.size() >= head.size() + tail.size());
         return Ids(ids.begin() + std::ptrdiff_t(head.size()), ids.end() - std::ptrdiff_t(tail.size()));
@@ -348,7 +374,9 @@ TEST_CASE("acceptance I07: a reply stopped in the prompt, and one that throws, l
     CHECK(again.result().reused_tokens == 4);
 
     int calls = 0;
-    auto throws = chat.reply("more", {.sampling = {.on_logits = [&](auto, auto) { if (++calls == 3) throw 17; }}});
+    auto throws = chat.reply("more", {.sampling = {.on_logits = [&](auto, auto) {
+                                          if (++calls == 3) throw 17;
+                                      }}});
     CHECK_THROWS_AS(throws.run(), int);
     CHECK(chat.messages().back().content == "tw");
     CHECK(chat.regenerate().run().text == "two");
@@ -361,7 +389,8 @@ TEST_CASE("acceptance E06: a message that does not fit is refused before any wor
     chat.reply("x").run();
     const std::vector<Message> before = chat.messages();
     const std::size_t evaluations = model.state().evaluations.size();
-    CHECK_THROWS_WITH_AS((void)chat.reply(std::string(100, 'y')), doctest::Contains("does not fit the context of 100"), ContextFullError);
+    CHECK_THROWS_WITH_AS((void)chat.reply(std::string(100, 'y')), doctest::Contains("does not fit the context of 100"),
+                         ContextFullError);
     CHECK_THROWS_AS((void)chat.edit(1, std::string(100, 'y')), ContextFullError);
     CHECK_THROWS_AS((void)chat.reply("y", {.sampling = {.temperature = -1}}), ArgumentError);
     CHECK(chat.messages() == before);
@@ -374,8 +403,12 @@ TEST_CASE("the system message is an option, or what the template says") {
     Chat plain(model), own(model, {.system = "Be good."});
     (void)plain.reply("x");
     (void)own.reply("x");
-    CHECK(model.tokenizer().decode(plain.prompt_ids()).starts_with("<|im_start|>system\nYou are an agreeable test.<|im_end|>\n<|im_start|>user\n"));
-    CHECK(model.tokenizer().decode(own.prompt_ids()).starts_with("<|im_start|>system\nBe good.<|im_end|>\n<|im_start|>user\n"));
+    CHECK(model.tokenizer()
+              .decode(plain.prompt_ids())
+              .starts_with("<|im_start|>system\nYou are an agreeable test.<|im_end|>\n<|im_start|>user\n"));
+    CHECK(model.tokenizer()
+              .decode(own.prompt_ids())
+              .starts_with("<|im_start|>system\nBe good.<|im_end|>\n<|im_start|>user\n"));
     CHECK(own.messages()[0] == Message{"system", "Be good."});
     CHECK(plain.messages()[0] == Message{"user", "x"});
 }
@@ -393,5 +426,6 @@ TEST_CASE("Llama 2: a reply follows [/INST] at once, and its turns alternate") {
     chat.sync(std::vector<Message>{{"user", "x"}, {"assistant", " yo"}, {"user", "y"}});
     CHECK(chat.prompt_ids() == prompt + bytes(" yo") + encode(model, " <|end|><s>[INST] y [/INST]"));
     chat.sync(std::vector<Message>{{"user", "x"}, {"user", "y"}});
-    CHECK_THROWS_WITH_AS((void)chat.regenerate(), doctest::Contains("Conversation roles must alternate"), ArgumentError);
+    CHECK_THROWS_WITH_AS((void)chat.regenerate(), doctest::Contains("Conversation roles must alternate"),
+                         ArgumentError);
 }

@@ -94,7 +94,8 @@ TEST_CASE("acceptance C09: control tokens are invisible, but stop strings") {
     const Output hidden = stream(model, {'a', reserved, 'b', eom, end});
     CHECK(hidden.result.text == "ab");
     CHECK(hidden.result.generated_tokens == 5);
-    const Output stopped = stream(model, {'a', reserved, 'b', eom, 'c', end}, {.stop = {"<|eom_id|>"}, .ignore_eos = true});
+    const Output stopped =
+        stream(model, {'a', reserved, 'b', eom, 'c', end}, {.stop = {"<|eom_id|>"}, .ignore_eos = true});
     CHECK(stopped.result.text == "ab");
     CHECK(stopped.result.finish_reason == "stop");
     CHECK(stopped.result.ids.back() == eom);
@@ -105,8 +106,8 @@ TEST_CASE("acceptance C09: control tokens are invisible, but stop strings") {
 
 TEST_CASE("acceptance J02: stop strings across tokens, streamed or not") {
     const FakeModel model = fake();
-    const Token AB = model.id("AB"), CD = model.id("CD"), EF = model.id("EF"), x = 'x', Us = model.id("\nUs"), er = model.id("er:"),
-                end = model.id("<|end|>");
+    const Token AB = model.id("AB"), CD = model.id("CD"), EF = model.id("EF"), x = 'x', Us = model.id("\nUs"),
+                er = model.id("er:"), end = model.id("<|end|>");
     Output out = stream(model, {AB, CD, EF, end}, {.stop = {"BCDE"}});
     CHECK(out.pieces == Pieces{"A"});
     CHECK(out.result.finish_reason == "stop");
@@ -155,11 +156,14 @@ TEST_CASE("acceptance E06: generation ends at the context with reason length") {
     CHECK(generate(session, full).run().generated_tokens == 0);
     CHECK(generate(session, full).run().finish_reason == "length");
     const std::size_t evaluations = model.state().evaluations.size();
-    CHECK_THROWS_WITH_AS((void)generate(session, more), "a prompt of 65 tokens does not fit the context of 64", ContextFullError);
+    CHECK_THROWS_WITH_AS((void)generate(session, more), "a prompt of 65 tokens does not fit the context of 64",
+                         ContextFullError);
     CHECK(model.state().evaluations.size() == evaluations);
     CHECK(generate(session, full, {.max_tokens = 0}).run().finish_reason == "length");
-    CHECK_THROWS_WITH_AS((void)generate(session, full, {.max_tokens = -1}), "max_tokens is -1, expected 0 or more", ArgumentError);
-    CHECK_THROWS_WITH_AS((void)generate(session, std::vector<Token>{}), "nothing to go on from: the prompt has no tokens", ArgumentError);
+    CHECK_THROWS_WITH_AS((void)generate(session, full, {.max_tokens = -1}), "max_tokens is -1, expected 0 or more",
+                         ArgumentError);
+    CHECK_THROWS_WITH_AS((void)generate(session, std::vector<Token>{}),
+                         "nothing to go on from: the prompt has no tokens", ArgumentError);
 }
 
 TEST_CASE("acceptance E02: the same request five times") {
@@ -169,7 +173,11 @@ TEST_CASE("acceptance E02: the same request five times") {
         std::vector<Token> first;
         for (int i = 0; i < 5; ++i) {
             const GenerateResult result =
-                generate(session, prompt, {.max_tokens = 20, .sampling = {.repetition_penalty = penalty, .frequency_penalty = 0.5}, .ignore_eos = true}).run();
+                generate(session, prompt,
+                         {.max_tokens = 20,
+                          .sampling = {.repetition_penalty = penalty, .frequency_penalty = 0.5},
+                          .ignore_eos = true})
+                    .run();
             if (i == 0) first = result.ids;
             CHECK(result.ids == first);
             CHECK(result.evaluated_tokens == (i ? 1 : Index(prompt.size())));
@@ -258,7 +266,8 @@ TEST_CASE("acceptance I07: a stop request ends it, in the prompt too, and the se
     model.emit(Index(prompt.size()), bytes("abcdef"));
     std::stop_source source;
     int calls = 0;
-    const GenerateOptions options{.sampling = {.on_logits = [&](auto, auto) { ++calls; }}, .stop_token = source.get_token()};
+    const GenerateOptions options{.sampling = {.on_logits = [&](auto, auto) { ++calls; }},
+                                  .stop_token = source.get_token()};
 
     SUBCASE("before the first token: no callback at all") {
         Session session(model);
@@ -315,21 +324,26 @@ TEST_CASE("an exception ends it, keeps what was produced, and leaves the session
     model.emit(Index(prompt.size()), bytes("abcdef"));
     Session session(model);
     int calls = 0;
-    auto generation = generate(session, prompt, {.sampling = {.on_logits = [&](auto, auto) { if (++calls == 3) throw std::runtime_error("mine"); }}});
+    auto generation = generate(session, prompt, {.sampling = {.on_logits = [&](auto, auto) {
+                                                     if (++calls == 3) throw std::runtime_error("mine");
+                                                 }}});
     CHECK_THROWS_WITH_AS(generation.run(), "mine", std::runtime_error);
     CHECK(generation.result().text == "ab");
     CHECK(generation.result().finish_reason == "cancelled");
     CHECK(generation.run().text == "ab");
     CHECK(generate(session, prompt, {.max_tokens = 6}).run().text == "abcdef");
-    CHECK_THROWS_AS(generate(session, prompt, {.sampling = {.on_logits = [](auto, auto) { throw CancelledError("mine"); }}}).run(),
-                    CancelledError);
+    CHECK_THROWS_AS(
+        generate(session, prompt, {.sampling = {.on_logits = [](auto, auto) { throw CancelledError("mine"); }}}).run(),
+        CancelledError);
     CHECK(generate(session, prompt, {.max_tokens = 1}).run().text == "a");
 
     SUBCASE("acceptance D06: logits that are no numbers, with their position") {
         model.state().logits = [](auto, std::span<f32> logits) { logits[7] = std::numeric_limits<f32>::quiet_NaN(); };
         Session other(model);
-        CHECK_THROWS_WITH_AS(generate(other, prompt).run(), message("logits at position 3: 1 of ", model.config().vocab_size, " are NaN or +inf").c_str(),
-                             NumericError);
+        CHECK_THROWS_WITH_AS(
+            generate(other, prompt).run(),
+            message("logits at position 3: 1 of ", model.config().vocab_size, " are NaN or +inf").c_str(),
+            NumericError);
         model.emit(Index(prompt.size()), bytes("ok"));
         other.truncate(0);
         CHECK(generate(other, prompt, {.max_tokens = 2}).run().text == "ok");
@@ -341,9 +355,10 @@ TEST_CASE("the host's floating-point mode holds in callbacks and while a range i
     model.emit(Index(prompt.size()), bytes("abcdef"));
     Session session(model);
     const std::uint64_t mode = cpu::FloatMode::read();
-    auto generation = generate(session, prompt, {.max_tokens = 4, .sampling = {.temperature = 0.5, .top_p = 0.9, .on_logits = [&](auto, auto) {
-                                                     CHECK(cpu::FloatMode::read() == mode);
-                                                 }}});
+    auto generation = generate(
+        session, prompt, {.max_tokens = 4, .sampling = {.temperature = 0.5, .top_p = 0.9, .on_logits = [&](auto, auto) {
+                                                            CHECK(cpu::FloatMode::read() == mode);
+                                                        }}});
     for (std::string_view piece : generation) {
         (void)piece;
         CHECK(cpu::FloatMode::read() == mode);
@@ -360,5 +375,6 @@ TEST_CASE("a model without a tokenizer generates ids") {
     CHECK(generation.begin() == generation.end());
     CHECK(generation.result().ids == std::vector<Token>{5, 6, 7, 9});
     CHECK(generation.result().finish_reason == "stop");
-    CHECK_THROWS_WITH_AS((void)generate(session, prompt, {.stop = {"x"}}), "stop strings need a tokenizer", ArgumentError);
+    CHECK_THROWS_WITH_AS((void)generate(session, prompt, {.stop = {"x"}}), "stop strings need a tokenizer",
+                         ArgumentError);
 }

@@ -39,7 +39,8 @@ TEST_CASE("acceptance D09: repetition, frequency and presence penalties") {
     }
     SUBCASE("a forbidden token stays forbidden") {
         constexpr f32 inf = std::numeric_limits<f32>::infinity();
-        CHECK(penalised({.repetition_penalty = 1.5, .frequency_penalty = 1}, {-inf, 1}, {0}, 1) == std::vector<f32>{-inf, 1});
+        CHECK(penalised({.repetition_penalty = 1.5, .frequency_penalty = 1}, {-inf, 1}, {0}, 1) ==
+              std::vector<f32>{-inf, 1});
     }
 }
 

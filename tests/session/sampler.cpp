@@ -49,11 +49,13 @@ TEST_CASE("acceptance D01: temperature 0 is greedy, the lowest id on ties") {
     for (std::uint64_t seed : {0u, 1u, 99u})
         for (double zero : {0.0, -0.0}) {
             CHECK(Sampler({.temperature = zero, .seed = seed}).sample(tie) == 1);
-            CHECK(Sampler({.temperature = zero, .top_k = 3, .top_p = 0.5, .min_p = 0.1, .seed = seed}).sample(tie) == 1);
+            CHECK(Sampler({.temperature = zero, .top_k = 3, .top_p = 0.5, .min_p = 0.1, .seed = seed}).sample(tie) ==
+                  1);
         }
     CHECK(Sampler().sample(tie) == 1);
     for (double tiny : {1e-6, 1e-30, 1e-38, 1e-300, 5e-324})
-        for (std::uint64_t seed : {0u, 1u, 2u, 3u}) CHECK(Sampler({.temperature = tiny, .seed = seed}).sample(three) == 1);
+        for (std::uint64_t seed : {0u, 1u, 2u, 3u})
+            CHECK(Sampler({.temperature = tiny, .seed = seed}).sample(three) == 1);
     CHECK_THROWS_AS(Sampler({.temperature = -1}), ArgumentError);
     CHECK_THROWS_AS(Sampler({.temperature = std::nan("")}), ArgumentError);
     CHECK_THROWS_WITH_AS((void)Sampler().sample({}), "sampling from no logits", ArgumentError);
@@ -89,7 +91,7 @@ TEST_CASE("acceptance D03: top_p keeps the smallest set that reaches it, at leas
     CHECK(support_of(p, {.top_p = 0.96}) == Set{0, 1, 2, 3});
     CHECK(support_of(p, {.top_p = 1}) == Set{0, 1, 2, 3});
     CHECK(support_of(p, {.top_k = 1, .top_p = 0.8}) == Set{0});
-    CHECK(support_of(p, {.top_k = 2, .top_p = 0.62}) == Set{0});     // of the two, the first has 0.625
+    CHECK(support_of(p, {.top_k = 2, .top_p = 0.62}) == Set{0});  // of the two, the first has 0.625
     CHECK(support_of(p, {.top_k = 2, .top_p = 0.63}) == Set{0, 1});
 }
 
@@ -108,11 +110,14 @@ TEST_CASE("acceptance D04: min_p is a share of the largest probability") {
 TEST_CASE("acceptance D06: no id is chosen from what is no number") {
     for (double temperature : {0.0, 1.0}) {
         Sampler sampler({.temperature = temperature, .seed = 1});
-        const std::vector<f32> one = {1, no_number, 2}, first = {no_number, 1}, infinite = {1, inf, no_number}, none = {-inf, -inf};
+        const std::vector<f32> one = {1, no_number, 2}, first = {no_number, 1}, infinite = {1, inf, no_number},
+                               none = {-inf, -inf};
         const std::vector<Token> seven(7, 0);
-        CHECK_THROWS_WITH_AS((void)sampler.sample(one, seven), "logits at position 7: 1 of 3 are NaN or +inf", NumericError);
+        CHECK_THROWS_WITH_AS((void)sampler.sample(one, seven), "logits at position 7: 1 of 3 are NaN or +inf",
+                             NumericError);
         CHECK_THROWS_WITH_AS((void)sampler.sample(first), "logits at position 0: 1 of 2 are NaN or +inf", NumericError);
-        CHECK_THROWS_WITH_AS((void)sampler.sample(infinite), "logits at position 0: 2 of 3 are NaN or +inf", NumericError);
+        CHECK_THROWS_WITH_AS((void)sampler.sample(infinite), "logits at position 0: 2 of 3 are NaN or +inf",
+                             NumericError);
         CHECK_THROWS_WITH_AS((void)sampler.sample(none), "logits at position 0: all 2 are -inf, no token can be chosen",
                              NumericError);
         CHECK(Sampler().sample(std::vector<f32>{1, -inf, 2}) == 2);
@@ -145,8 +150,8 @@ TEST_CASE("acceptance D07: a seed gives the same ids, and the seed in use is kno
     CHECK(run(first) == a);
     CHECK(run(second) == b);
     // From an independent rendering in Python: floor(1000 u) of the first numbers of seed 1234.
-    CHECK(std::vector<Token>(run(1234)) [0] == 853);
-    CHECK(std::vector<Token>(run(1234)) [1] == 112);
+    CHECK(std::vector<Token>(run(1234))[0] == 853);
+    CHECK(std::vector<Token>(run(1234))[1] == 112);
 }
 
 TEST_CASE("draws follow the distribution, at any temperature") {
@@ -170,11 +175,15 @@ TEST_CASE("a large vocabulary gives what a full sort gives") {
     const std::vector<f32> logits = noise(5000, 3, 12);
     std::vector<Token> order(logits.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](Token a, Token b) { return logits[std::size_t(a)] > logits[std::size_t(b)]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](Token a, Token b) { return logits[std::size_t(a)] > logits[std::size_t(b)]; });
     const auto p = [&](std::size_t i) {
         return std::exp(double(logits[std::size_t(order[i])]) - double(logits[std::size_t(order[0])]));
     };
-    struct Case { int top_k; double top_p, min_p; };
+    struct Case {
+        int top_k;
+        double top_p, min_p;
+    };
     for (const Case c : {Case{0, 1, 0}, Case{40, 1, 0}, Case{3000, 1, 0}, Case{0, 0.9, 0}, Case{0, 1, 0.01},
                          Case{600, 0.7, 0.001}, Case{0, 0.99, 0.0005}}) {
         CAPTURE(c.top_k);
@@ -184,7 +193,8 @@ TEST_CASE("a large vocabulary gives what a full sort gives") {
         double all = 0, mass = 0;
         for (std::size_t i = 0; i < k; ++i) all += p(i);
         std::size_t kept = 0;
-        for (; kept < k && (kept == 0 || c.top_p >= 1 || mass < c.top_p * all) && p(kept) >= c.min_p; ++kept) mass += p(kept);
+        for (; kept < k && (kept == 0 || c.top_p >= 1 || mass < c.top_p * all) && p(kept) >= c.min_p; ++kept)
+            mass += p(kept);
         Sampler sampler({.temperature = 1, .top_k = c.top_k, .top_p = c.top_p, .min_p = c.min_p, .seed = 5});
         for (std::uint64_t draw = 0; draw < 200; ++draw) {
             double sum = 0;
@@ -225,7 +235,9 @@ TEST_CASE("on_logits sees and changes the logits, outside of the library's float
     SUBCASE("what it throws reaches the caller and changes nothing") {
         bool fails = true;
         const std::vector<f32> flat(50, 0);
-        Sampler sampler({.temperature = 1, .seed = 3, .on_logits = [&](auto, auto) { if (fails) throw 17; }});
+        Sampler sampler({.temperature = 1, .seed = 3, .on_logits = [&](auto, auto) {
+                             if (fails) throw 17;
+                         }});
         CHECK_THROWS_AS((void)sampler.sample(flat), int);
         fails = false;
         Sampler fresh({.temperature = 1, .seed = 3});

@@ -26,7 +26,9 @@ std::vector<f32> cold(const FakeModel& model, const std::vector<Token>& ids) {
     const std::span<const f32> logits = session.prefill(ids);
     return {logits.begin(), logits.end()};
 }
-bool same(std::span<const f32> a, const std::vector<f32>& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+bool same(std::span<const f32> a, const std::vector<f32>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
 
 }  // namespace
 
@@ -108,7 +110,8 @@ TEST_CASE("acceptance E06: a context that is full is an error before any work, w
     CHECK(Session(model).context() == 4096);
     CHECK(Session(model, {.context = 5000}).context() == 5000);
     CHECK_THROWS_WITH_AS(Session(model, {.context = 131073}),
-                         "a context of 131073 tokens, expected 1 to the model's max_position_embeddings, 131072", ArgumentError);
+                         "a context of 131073 tokens, expected 1 to the model's max_position_embeddings, 131072",
+                         ArgumentError);
     for (Index none : {0, -1}) CHECK_THROWS_AS(Session(model, {.context = none}), ArgumentError);
     CHECK_THROWS_WITH_AS(Session(model, {.chunk = 0}), "prefill chunks of 0 tokens", ArgumentError);
     Session one(model, {.context = 1});
@@ -124,7 +127,8 @@ TEST_CASE("acceptance E12: rewind to any point") {
     session.truncate(20);
     CHECK(session.size() == 20);
     CHECK_FALSE(session.has_logits());
-    CHECK_THROWS_WITH_AS((void)session.logits(), "the logits of the last token are not there: evaluate it again", ArgumentError);
+    CHECK_THROWS_WITH_AS((void)session.logits(), "the logits of the last token are not there: evaluate it again",
+                         ArgumentError);
     CHECK(same(session.prefill(numbers(9, 200)), cold(model, joined(numbers(20), numbers(9, 200)))));
     CHECK_THROWS_WITH_AS(session.truncate(51), "truncate to 51 tokens: there are 29", ArgumentError);
     CHECK_THROWS_AS(session.truncate(-1), ArgumentError);
@@ -190,7 +194,8 @@ TEST_CASE("logits of chosen positions") {
         const auto ask = [&](std::vector<Index> positions) {
             session.prefill(numbers(4), positions, [](Index, std::span<const f32>) {});
         };
-        CHECK_THROWS_WITH_AS(ask({2}), "logits of position 2: the new tokens are at 3 to 6, and positions ascend", ArgumentError);
+        CHECK_THROWS_WITH_AS(ask({2}), "logits of position 2: the new tokens are at 3 to 6, and positions ascend",
+                             ArgumentError);
         CHECK_THROWS_AS(ask({7}), ArgumentError);
         CHECK_THROWS_AS(ask({4, 4}), ArgumentError);
         CHECK(session.size() == 3);
@@ -200,10 +205,10 @@ TEST_CASE("logits of chosen positions") {
 TEST_CASE("tokens that are none are refused before any work") {
     const FakeModel model;
     Session session(model);
-    CHECK_THROWS_WITH_AS(session.prefill(std::vector<Token>{1, 300}), "token id 300 at position 1: the vocabulary has 300",
-                         ArgumentError);
-    CHECK_THROWS_WITH_AS((void)session.sync(std::vector<Token>{-1}), "token id -1 at position 0: the vocabulary has 300",
-                         ArgumentError);
+    CHECK_THROWS_WITH_AS(session.prefill(std::vector<Token>{1, 300}),
+                         "token id 300 at position 1: the vocabulary has 300", ArgumentError);
+    CHECK_THROWS_WITH_AS((void)session.sync(std::vector<Token>{-1}),
+                         "token id -1 at position 0: the vocabulary has 300", ArgumentError);
     CHECK_THROWS_WITH_AS(session.prefill({}), "prefill with no tokens", ArgumentError);
     CHECK(model.state().evaluations.empty());
 }

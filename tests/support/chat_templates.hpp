@@ -4,7 +4,8 @@
 namespace support {
 
 inline constexpr const char* chatml_template =
-    "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}"
+    "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + "
+    "'\\n'}}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
 inline constexpr const char* chatml_default_template =
@@ -40,7 +41,7 @@ inline constexpr const char* llama3_1_template = R"({{- bos_token }}
 {{- "<|eot_id|>" }}
 {%- for message in messages %}
     {%- if not (message.role == 'ipython' or message.role == 'tool' or 'tool_calls' in message) %}
-        {{- '<|start_header_id|>' + message['role'] + '<|end_header_id|>\n\n'+ message['content'] | trim + '<|eot_id|>' }}
+        {{- '<|start_header_id|>' + message.role + '<|end_header_id|>\n\n' + message.content | trim + '<|eot_id|>' }}
     {%- elif 'tool_calls' in message %}
         {{- raise_exception("no tools here") }}
     {%- endif %}

@@ -23,9 +23,18 @@ using l3::Token;
 /// the others are never made by encoding), then special tokens.
 struct FakeTokenizer {
     std::vector<std::string> pieces = {"ab", "AB", "CD", "EF", "x", "\nUs", "er:", "Hello", " world"};
-    std::vector<std::string> special = {"<|begin|>", "<|end|>", "<|im_start|>", "<|im_end|>", "<|begin_of_text|>",
-                                        "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|eom_id|>",
-                                        "<|reserved|>", "<s>", "</s>"};
+    std::vector<std::string> special = {"<|begin|>",
+                                        "<|end|>",
+                                        "<|im_start|>",
+                                        "<|im_end|>",
+                                        "<|begin_of_text|>",
+                                        "<|start_header_id|>",
+                                        "<|end_header_id|>",
+                                        "<|eot_id|>",
+                                        "<|eom_id|>",
+                                        "<|reserved|>",
+                                        "<s>",
+                                        "</s>"};
     std::string bos = "<|begin|>", eos = "<|end|>", chat_template;
     bool add_bos = true;
 
@@ -35,25 +44,40 @@ struct FakeTokenizer {
         for (int b = 0, next = 256; b < 256; ++b) {
             const bool visible = (b >= '!' && b <= '~') || (b >= 0xA1 && b <= 0xAC) || (b >= 0xAE && b <= 0xFF);
             const int c = visible ? b : next++;
-            letters[std::size_t(b)] = c < 0x80 ? std::string(1, char(c)) : std::string{char(0xC0 | c >> 6), char(0x80 | (c & 0x3F))};
+            letters[std::size_t(b)] =
+                c < 0x80 ? std::string(1, char(c)) : std::string{char(0xC0 | c >> 6), char(0x80 | (c & 0x3F))};
         }
         nlohmann::json vocabulary, added = nlohmann::json::array();
         int id = 0;
         for (const std::string& letter : letters) vocabulary[letter] = id++;
         for (const std::string& piece : pieces) {
-            if (piece.size() == 1) { ++id; continue; }  // a byte: it has its id
+            if (piece.size() == 1) {
+                ++id;
+                continue;
+            }  // a byte: it has its id
             std::string written;
             for (char c : piece) written += letters[static_cast<unsigned char>(c)];
             vocabulary[written] = id++;
         }
         for (const std::string& text : special)
-            added.push_back({{"id", id++}, {"content", text}, {"special", true}, {"single_word", false}, {"lstrip", false},
-                             {"rstrip", false}, {"normalized", false}});
-        const nlohmann::json byte_level = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
-        const nlohmann::json tokenizer = {
-            {"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}, {"added_tokens", added}, {"normalizer", nullptr},
-            {"pre_tokenizer", byte_level}, {"post_processor", nullptr}, {"decoder", byte_level},
-            {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", {"a b"}}}}};
+            added.push_back({{"id", id++},
+                             {"content", text},
+                             {"special", true},
+                             {"single_word", false},
+                             {"lstrip", false},
+                             {"rstrip", false},
+                             {"normalized", false}});
+        const nlohmann::json byte_level = {
+            {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
+        const nlohmann::json tokenizer = {{"version", "1.0"},
+                                          {"truncation", nullptr},
+                                          {"padding", nullptr},
+                                          {"added_tokens", added},
+                                          {"normalizer", nullptr},
+                                          {"pre_tokenizer", byte_level},
+                                          {"post_processor", nullptr},
+                                          {"decoder", byte_level},
+                                          {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", {"a b"}}}}};
         nlohmann::json config = {{"add_bos_token", add_bos}};
         if (!bos.empty()) config["bos_token"] = bos;
         if (!eos.empty()) config["eos_token"] = eos;
@@ -86,7 +110,7 @@ class FakeModel {
         std::vector<Token> end_ids;
         std::function<void(std::span<const Token> ids, std::span<l3::f32> logits)> logits;
         std::function<void(std::span<const Token> tokens)> on_evaluate;  // before each evaluation; may throw
-        std::vector<Index> evaluations{};                                  // the sizes of all so far
+        std::vector<Index> evaluations{};                                // the sizes of all so far
     };
 
     FakeModel() : state_(std::make_shared<State>()) {
@@ -106,7 +130,8 @@ class FakeModel {
         [[nodiscard]] Index size() const { return Index(ids_.size()); }
         [[nodiscard]] Index capacity() const { return capacity_; }
         void evaluate(std::span<const Token> tokens, std::span<const int> rows, const std::stop_token& stop = {}) {
-            l3::require<l3::ContextFullError>(size() + Index(tokens.size()) <= capacity_, "the fake model's context is full");
+            l3::require<l3::ContextFullError>(size() + Index(tokens.size()) <= capacity_,
+                                              "the fake model's context is full");
             logits_.clear();
             if (state_->on_evaluate) state_->on_evaluate(tokens);
             l3::require<l3::CancelledError>(!stop.stop_requested(), "cancelled");

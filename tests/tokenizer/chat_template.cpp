@@ -23,7 +23,8 @@ TEST_CASE("ChatML keeps messages as they are and states the template's own syste
     const ChatTemplate plain = ChatTemplate::from_text(support::chatml_template, "", "<|im_end|>");
     CHECK(plain.name() == "chatml");
     CHECK(text(plain.render(talk, true)) ==
-          "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n Hi\n<|im_end|>\n<|im_start|>assistant\nHo.<|im_end|>\n"
+          "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n "
+          "Hi\n<|im_end|>\n<|im_start|>assistant\nHo.<|im_end|>\n"
           "<|im_start|>user\nAnd?<|im_end|>\n<|im_start|>assistant\n");
     CHECK(text(plain.render({}, true)) == "<|im_start|>assistant\n");
     const ChatTemplate own = ChatTemplate::from_text(support::chatml_default_template, "", "<|im_end|>");
@@ -38,7 +39,8 @@ TEST_CASE("acceptance C02: Llama 3 to the byte, messages trimmed") {
     CHECK(t.name() == "llama3");
     const std::vector<Message> two = {{"system", " S "}, {"user", "\tU\n\n"}};
     CHECK(text(t.render(two, true)) ==
-          "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nS<|eot_id|><|start_header_id|>user<|end_header_id|>"
+          "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nS<|eot_id|><|start_header_id|>user<|end_"
+          "header_id|>"
           "\n\nU<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n");
     CHECK(t.end_texts() == std::vector<std::string>{"<|eot_id|>"});
 }
@@ -67,22 +69,26 @@ TEST_CASE("Llama 2 wraps turns and wants them to alternate") {
     CHECK(text(t.render(talk, true)) ==
           "<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\n Hi [/INST] Ho. </s><s>[INST] And? [/INST]");
     CHECK(t.end_texts() == std::vector<std::string>{"</s>"});
-    CHECK_THROWS_WITH_AS((void)t.render(std::vector<Message>{{"user", "a"}, {"user", "b"}}, true),
-                         "Conversation roles must alternate user/assistant/user/assistant/... (message 2 is of role 'user')",
-                         ArgumentError);
+    CHECK_THROWS_WITH_AS(
+        (void)t.render(std::vector<Message>{{"user", "a"}, {"user", "b"}}, true),
+        "Conversation roles must alternate user/assistant/user/assistant/... (message 2 is of role 'user')",
+        ArgumentError);
     CHECK_THROWS_AS((void)t.render(std::vector<Message>{{"assistant", "a"}}, true), ArgumentError);
     const ChatTemplate none = ChatTemplate::from_text(support::llama2_template, "", "</s>");
     CHECK_THROWS_WITH_AS((void)none.render(std::vector<Message>{{"user", "a"}}, true),
-                         "the chat format llama2 begins with the start token, and the tokenizer has none", UnsupportedError);
+                         "the chat format llama2 begins with the start token, and the tokenizer has none",
+                         UnsupportedError);
 }
 
 TEST_CASE("acceptance C04: a template that is not known is refused with the choices, and one can be named") {
-    CHECK_THROWS_WITH_AS((void)ChatTemplate::from_text("{% foo %}\nbar", "", ""),
-                         "the chat template '{% foo %}' is none of those known: ChatML (\"chatml\"), Llama 3 (\"llama3\"), "
-                         "Llama 3.1, 3.2 and 3.3 (\"llama3.1\"), Llama 2 (\"llama2\")",
-                         UnsupportedError);
+    CHECK_THROWS_WITH_AS(
+        (void)ChatTemplate::from_text("{% foo %}\nbar", "", ""),
+        "the chat template '{% foo %}' is none of those known: ChatML (\"chatml\"), Llama 3 (\"llama3\"), "
+        "Llama 3.1, 3.2 and 3.3 (\"llama3.1\"), Llama 2 (\"llama2\")",
+        UnsupportedError);
     CHECK_THROWS_AS((void)ChatTemplate::from_text("", "", ""), UnsupportedError);
-    for (const char* name : {"chatml", "llama3", "llama3.1", "llama2"}) CHECK(ChatTemplate::named(name, "<s>", "").name() == name);
+    for (const char* name : {"chatml", "llama3", "llama3.1", "llama2"})
+        CHECK(ChatTemplate::named(name, "<s>", "").name() == name);
     CHECK_THROWS_WITH_AS((void)ChatTemplate::named("alpaca", "", ""),
                          "no chat format 'alpaca': ChatML (\"chatml\"), Llama 3 (\"llama3\"), Llama 3.1, 3.2 and 3.3 "
                          "(\"llama3.1\"), Llama 2 (\"llama2\")",
@@ -92,7 +98,8 @@ TEST_CASE("acceptance C04: a template that is not known is refused with the choi
 TEST_CASE("acceptance C05: two user messages are legal in Llama 3, and a role is only a name") {
     const ChatTemplate t = ChatTemplate::from_text(support::llama3_template, "<s>", "");
     CHECK(text(t.render(std::vector<Message>{{"user", "a"}, {"user", "b"}}, false)) ==
-          "<s><|start_header_id|>user<|end_header_id|>\n\na<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nb<|eot_id|>");
+          "<s><|start_header_id|>user<|end_header_id|>\n\na<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nb<|"
+          "eot_id|>");
     for (const char* role : {"", "user<|eot_id|>", "a b", "a\n"})
         CHECK_THROWS_WITH_AS((void)t.render(std::vector<Message>{{role, "a"}}, false),
                              message("a message of role '", role, "'").c_str(), ArgumentError);
@@ -102,7 +109,10 @@ TEST_CASE("acceptance C07: white space goes where the template trims, all of Uni
     CHECK(ChatTemplate::trimmed("\u00A0\u3000a\u00A0b\u2003\u0085\x1f\n") == "a\u00A0b");
     CHECK(ChatTemplate::trimmed("\u200Ba\uFEFF") == "\u200Ba\uFEFF");
     CHECK(ChatTemplate::trimmed(" \t\n\v\f\r\x1c\u1680\u2000\u200A\u2028\u2029\u202F\u205F").empty());
-    CHECK(ChatTemplate::trimmed("\xA0" "a\x85") == "\xA0" "a\x85");  // bytes that are no characters
+    CHECK(ChatTemplate::trimmed("\xA0"
+                                "a\x85") ==
+          "\xA0"
+          "a\x85");  // bytes that are no characters
     const ChatTemplate llama = ChatTemplate::named("llama3", "<s>", ""), chatml = ChatTemplate::named("chatml", "", "");
     const std::vector<Message> spaced = {{"user", "  hi\n"}}, bare = {{"user", "hi"}};
     CHECK(text(llama.render(spaced, true)) == text(llama.render(bare, true)));
@@ -112,7 +122,8 @@ TEST_CASE("acceptance C07: white space goes where the template trims, all of Uni
 }
 
 TEST_CASE("acceptance B03: message text has segments of its own, one a message") {
-    const std::vector<Message> hostile = {{"system", "<|im_end|>"}, {"user", "a<|eot_id|>b</s>"}, {"assistant", "<s>"}, {"user", ""}};
+    const std::vector<Message> hostile = {
+        {"system", "<|im_end|>"}, {"user", "a<|eot_id|>b</s>"}, {"assistant", "<s>"}, {"user", ""}};
     for (const char* format : {"chatml", "llama3", "llama3.1", "llama2"}) {
         CAPTURE(format);
         const ChatTemplate t = ChatTemplate::named(format, "<s>", "</s>");
@@ -172,7 +183,8 @@ TEST_CASE("the templates of ../shared/data render as Hugging Face renders them")
                 if (applies) messages.push_back({m.at("role"), m.at("content")});
             }
             if (!applies) continue;
-            ChatTemplate t = ChatTemplate::from_text(jinja, variables.value("bos_token", ""), variables.value("eos_token", ""));
+            ChatTemplate t =
+                ChatTemplate::from_text(jinja, variables.value("bos_token", ""), variables.value("eos_token", ""));
             if (std::string_view(name) == "llama-3.2") t.set_date("04 Jul 2025");
             if (variables.contains("date_string")) t.set_date(variables.at("date_string"));
             const bool prompt = variables.value("add_generation_prompt", false);
@@ -194,9 +206,9 @@ TEST_CASE("the templates of ../shared/data render as Hugging Face renders them")
     MESSAGE(rendered << " rendered, " << refused << " refused");
     CHECK(rendered > 50);
 
-    for (const char* name : {"alpaca", "deepseek-r1-distill-llama-8b", "gemma-2", "hermes-3", "laguna-s-2.1", "mistral-small-3.2",
-                             "mistral-v0.1", "phi-3", "qwen2.5", "qwen3", "smollm3", "zephyr"})
-        CHECK_THROWS_AS(
-            (void)ChatTemplate::from_text(support::read_file(*data / "templates" / (std::string(name) + ".jinja")), "<s>", "</s>"),
-            UnsupportedError);
+    for (const char* name : {"alpaca", "deepseek-r1-distill-llama-8b", "gemma-2", "hermes-3", "laguna-s-2.1",
+                             "mistral-small-3.2", "mistral-v0.1", "phi-3", "qwen2.5", "qwen3", "smollm3", "zephyr"})
+        CHECK_THROWS_AS((void)ChatTemplate::from_text(
+                            support::read_file(*data / "templates" / (std::string(name) + ".jinja")), "<s>", "</s>"),
+                        UnsupportedError);
 }

@@ -11,15 +11,15 @@ struct ChatOptions {
     SessionOptions session{};
 };
 
-/// A conversation with a model: M is Model<T, D> or AnyModel. The history is kept as ids where the model wrote it, so its
-/// own words are never encoded again, and whatever verb changes the history, only what follows the first changed token
-/// is evaluated. Message text is only text: special tokens in it are not parsed.
+/// A conversation with a model: M is Model<T, D> or AnyModel. The history is kept as ids where the model wrote it, so
+/// its own words are never encoded again, and whatever verb changes the history, only what follows the first changed
+/// token is evaluated. Message text is only text: special tokens in it are not parsed.
 ///
-/// reply, edit and regenerate return a range of pieces (Generation), whose result() has the counts: prompt_tokens are all
-/// ids before the first generated one. Their text is encoded at once, and what can be wrong with it is thrown before
-/// anything changes; the model works while the range is stepped through. Once they have returned, the turn is in the
-/// history, with what was generated until the range ended, was left, or threw; the next verb closes it.
-/// The range may outlive the chat. One caller at a time; any number of chats of one model from any threads.
+/// reply, edit and regenerate return a range of pieces (Generation), whose result() has the counts: prompt_tokens are
+/// all ids before the first generated one. Their text is encoded at once, and what can be wrong with it is thrown
+/// before anything changes; the model works while the range is stepped through. Once they have returned, the turn is in
+/// the history, with what was generated until the range ended, was left, or threw; the next verb closes it. The range
+/// may outlive the chat. One caller at a time; any number of chats of one model from any threads.
 template <class M>
 class Chat {
   public:
@@ -43,7 +43,8 @@ class Chat {
         return answer(std::move(turns), std::move(options));
     }
 
-    /// Replaces the n-th user message, from 1, drops what follows, and answers it. Throws as reply, and if there is none.
+    /// Replaces the n-th user message, from 1, drops what follows, and answers it. Throws as reply, and if there is
+    /// none.
     [[nodiscard]] Reply edit(int n, std::string_view text, GenerateOptions options = {}) {
         std::vector<Turn> turns = closed();
         const std::size_t at = user_message(turns, n);
@@ -52,8 +53,8 @@ class Chat {
         return answer(std::move(turns), std::move(options));
     }
 
-    /// Answers the last user message, again or for the first time: what follows it is dropped. The prompt is there, so one
-    /// token at most is evaluated. Throws as reply, and if there is no user message.
+    /// Answers the last user message, again or for the first time: what follows it is dropped. The prompt is there, so
+    /// one token at most is evaluated. Throws as reply, and if there is no user message.
     [[nodiscard]] Reply regenerate(GenerateOptions options = {}) {
         std::vector<Turn> turns = closed();
         turns.resize(last_user_message(turns) + 1);
@@ -63,7 +64,8 @@ class Chat {
     /// Changes the n-th message of any role, from 1, and keeps what follows. Throws ArgumentError if there is none.
     void replace(int n, std::string_view text) {
         std::vector<Turn>& turns = closed();
-        require<ArgumentError>(n >= 1 && std::size_t(n) <= turns.size(), "no message ", n, ": there are ", turns.size());
+        require<ArgumentError>(n >= 1 && std::size_t(n) <= turns.size(), "no message ", n, ": there are ",
+                               turns.size());
         Turn changed{{turns[std::size_t(n) - 1].message.role, std::string(text)}, {}};
         turns[std::size_t(n) - 1] = std::move(changed);
     }
@@ -75,15 +77,17 @@ class Chat {
     }
 
     /// Takes a whole list of messages for the history, as a front end has it; regenerate() then answers it. Assistant
-    /// messages whose text is one of the model's replies so far are these replies, to the id. Throws nothing of its own:
-    /// a list that the template does not take is an error when it is answered.
+    /// messages whose text is one of the model's replies so far are these replies, to the id. Throws nothing of its
+    /// own: a list that the template does not take is an error when it is answered.
     void sync(std::span<const Message> messages) {
         const std::vector<Turn>& before = closed();
         std::vector<Turn> turns;
         for (const Message& message : messages) {
             turns.push_back({message, {}});
             if (message.role != "assistant") continue;
-            const auto is_it = [&](const Turn& turn) { return turn.ids && same_text(turn.message.content, message.content); };
+            const auto is_it = [&](const Turn& turn) {
+                return turn.ids && same_text(turn.message.content, message.content);
+            };
             const std::size_t here = turns.size() - 1;
             if (here < before.size() && is_it(before[here])) turns.back().ids = before[here].ids;
             else if (const auto it = std::find_if(before.begin(), before.end(), is_it); it != before.end())
@@ -118,7 +122,8 @@ class Chat {
         std::string eos(tokenizer.end_ids().empty() ? "" : tokenizer.piece(tokenizer.end_ids()[0]));
         if (!options.format.empty()) return ChatTemplate::named(options.format, std::move(bos), std::move(eos));
         require<UnsupportedError>(!tokenizer.chat_template().empty(),
-                                  "the model has no chat template; ChatOptions::format can name one of ", ChatTemplate::choices());
+                                  "the model has no chat template; ChatOptions::format can name one of ",
+                                  ChatTemplate::choices());
         return ChatTemplate::from_text(tokenizer.chat_template(), std::move(bos), std::move(eos));
     }
 
@@ -172,8 +177,8 @@ class Chat {
         std::vector<Segment> waiting;
         const auto encode = [&] {
             const bool first = ids.empty();
-            const std::vector<Token> more = tokenizer.encode(std::span<const Segment>(waiting),
-                                                             {.add_bos = first && tokenizer.add_bos(), .add_prefix = first});
+            const std::vector<Token> more = tokenizer.encode(
+                std::span<const Segment>(waiting), {.add_bos = first && tokenizer.add_bos(), .add_prefix = first});
             ids.insert(ids.end(), more.begin(), more.end());
             waiting.clear();
         };

@@ -28,18 +28,19 @@ struct GenerateResult {
     Index reused_tokens = 0;     // of the prompt, those that were in the session
     Index evaluated_tokens = 0;  // of the prompt
     Index generated_tokens = 0;  // the one that ended it included
-    std::string finish_reason = "cancelled";  // "stop": an end id or a stop string; "length": max_tokens or the context;
-                                              // "cancelled": left or stopped before, or not at its end yet
-    std::uint64_t seed = 0;      // that gives the same again
-    double prefill_ms = 0, decode_ms = 0;
-    std::vector<Token> ids{};    // generated
-    std::string text{};          // of all pieces
+    /// "stop": an end id or a stop string; "length": max_tokens or the context; "cancelled": left or stopped before its
+    /// end, or not there yet.
+    std::string finish_reason = "cancelled";
+    std::uint64_t seed = 0;                // gives the same again
+    double prefill_ms = 0, decode_ms = 0;  // of the prompt and the first token; of the others
+    std::vector<Token> ids{};              // generated
+    std::string text{};                    // of all pieces
 };
 
 /// Text being generated: a single-pass range of pieces, std::string_view of whole UTF-8 characters, never empty, each
-/// valid until the next. Work is done while the range is stepped through, the prompt at the first step. Leaving the loop
-/// keeps what was produced; another loop goes on. An exception ends it, also keeping what was produced, and leaves the
-/// session usable. The session must stay where it is until the last step, and not be used meanwhile.
+/// valid until the next. Work is done while the range is stepped through, the prompt at the first step. Leaving the
+/// loop keeps what was produced; another loop goes on. An exception ends it, also keeping what was produced, and leaves
+/// the session usable. The session must stay where it is until the last step, and not be used meanwhile.
 ///
 /// Control tokens have no text. Prompt and generated tokens together never exceed the context; the last token is not
 /// evaluated, so that it is the session's only when it is followed by another.
@@ -69,8 +70,10 @@ class Generation {
         State* state_ = nullptr;
     };
 
-    /// Made by generate() and by Chat. begins_text: what is generated is a text of its own, not the rest of the prompt's.
-    Generation(std::shared_ptr<Session<M>> session, std::vector<Token> prompt, GenerateOptions options, bool begins_text = false)
+    /// Made by generate() and by Chat. begins_text: what is generated is a text of its own, not the rest of the
+    /// prompt's.
+    Generation(std::shared_ptr<Session<M>> session, std::vector<Token> prompt, GenerateOptions options,
+               bool begins_text = false)
         : state_(std::make_shared<State>(std::move(session), std::move(prompt), std::move(options), begins_text)) {}
     Generation(Generation&&) noexcept = default;
     Generation& operator=(Generation&&) noexcept = default;
@@ -108,8 +111,8 @@ class Generation {
         std::vector<Token> end_ids;
         std::optional<TextStream> stream;  // none without a tokenizer
         StopStrings stops;
-        Index most = 0;                    // tokens to generate
-        std::uint64_t changes = 0;         // of the session, as this left it
+        Index most = 0;             // tokens to generate
+        std::uint64_t changes = 0;  // of the session, as this left it
         bool started = false, finished = false;
         std::string piece;
         std::string shown;                    // all text so far, what is held back for stop strings included
@@ -124,7 +127,9 @@ class Generation {
 /// ArgumentError for no ids or options that cannot be meant.
 template <class M>
 [[nodiscard]] Generation<M> generate(Session<M>& session, std::span<const Token> prompt, GenerateOptions options = {}) {
-    return {std::shared_ptr<Session<M>>(std::shared_ptr<void>(), &session), {prompt.begin(), prompt.end()}, std::move(options)};
+    return {std::shared_ptr<Session<M>>(std::shared_ptr<void>(), &session),
+            {prompt.begin(), prompt.end()},
+            std::move(options)};
 }
 
 /// Goes on after this text, which begins with the start token if the tokenizer says so; special tokens in it are text.
@@ -135,13 +140,15 @@ template <class M>
 }
 
 template <class M>
-Generation<M>::State::State(std::shared_ptr<Session<M>> s, std::vector<Token> prompt, GenerateOptions o, bool begins_text)
+Generation<M>::State::State(std::shared_ptr<Session<M>> s, std::vector<Token> prompt, GenerateOptions o,
+                            bool begins_text)
     : session(std::move(s)), ids(std::move(prompt)), options(std::move(o)),
       sampler(with_defaults(std::move(options.sampling), session->model().generation_config())) {
     const M& model = session->model();
     const auto n = Index(ids.size());
     require<ArgumentError>(n > 0, "nothing to go on from: the prompt has no tokens");
-    require<ContextFullError>(n <= session->context(), "a prompt of ", n, " tokens does not fit the context of ", session->context());
+    require<ContextFullError>(n <= session->context(), "a prompt of ", n, " tokens does not fit the context of ",
+                              session->context());
     const Index wanted = options.max_tokens.value_or(session->context());
     require<ArgumentError>(wanted >= 0, "max_tokens is ", wanted, ", expected 0 or more");
     most = std::min(wanted, session->context() - n);
@@ -153,7 +160,8 @@ Generation<M>::State::State(std::shared_ptr<Session<M>> s, std::vector<Token> pr
     if (model.has_tokenizer()) {
         stream.emplace(model.tokenizer(), begins_text ? std::nullopt : std::optional(ids.back()));
         for (const std::string& stop : options.stop)
-            if (const auto id = model.tokenizer().token_id(stop); id && model.tokenizer().is_special(*id)) end_ids.push_back(*id);
+            if (const auto id = model.tokenizer().token_id(stop); id && model.tokenizer().is_special(*id))
+                end_ids.push_back(*id);
     } else {
         require<ArgumentError>(options.stop.empty(), "stop strings need a tokenizer");
     }
@@ -178,7 +186,8 @@ bool Generation<M>::State::step() {
 template <class M>
 void Generation<M>::State::advance() {
     if (options.stop_token.stop_requested()) return finish("cancelled");
-    require<ArgumentError>(!started || changes == session->changes(), "the session was used while a text was being generated on it");
+    require<ArgumentError>(!started || changes == session->changes(),
+                           "the session was used while a text was being generated on it");
     const auto start = std::chrono::steady_clock::now();
     const bool prompt = !started;
     started = true;
@@ -251,8 +260,8 @@ void Generation<M>::State::finish(const char* reason) {
     result.text += held;
 }
 
-/// The ids of result.text: those generated, without the one that ended it and what a stop string cut away. Where the cut
-/// is within a token, what is left of it is encoded.
+/// The ids of result.text: those generated, without the one that ended it and what a stop string cut away. Where the
+/// cut is within a token, what is left of it is encoded.
 template <class M>
 std::vector<Token> Generation<M>::State::kept() const {
     std::vector<Token> kept(result.ids.begin(), result.ids.begin() + std::ptrdiff_t(shown_ends.size()));

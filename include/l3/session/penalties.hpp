@@ -5,15 +5,17 @@
 
 namespace l3::inline v0 {
 
-/// Applies the penalties of the options to logits [V]: repetition for every distinct id of `ids`, frequency and presence
-/// for those among its last `generated`. Neutral values change no bit. Throws ArgumentError for ids outside of [0, V).
+/// Applies the penalties of the options to logits [V]: repetition for every distinct id of `ids`, frequency and
+/// presence for those among its last `generated`. Neutral values change no bit. Throws ArgumentError for ids outside of
+/// [0, V).
 inline void apply_penalties(const SamplingOptions& options, std::span<f32> logits, std::span<const Token> ids,
                             Index generated) {
     const double r = options.repetition_penalty.value_or(1);
     const double f = options.frequency_penalty.value_or(0), p = options.presence_penalty.value_or(0);
     const bool repetition = r != 1, others = f != 0 || p != 0;
     if (!repetition && !others) return;
-    require<ArgumentError>(0 <= generated && generated <= Index(ids.size()), generated, " generated ids of ", ids.size());
+    require<ArgumentError>(0 <= generated && generated <= Index(ids.size()), generated, " generated ids of ",
+                           ids.size());
 
     std::vector<std::int32_t> counts(logits.size(), -1);  // of those generated; -1: not among the ids
     for (std::size_t i = 0; i < ids.size(); ++i) {

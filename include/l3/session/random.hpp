@@ -18,7 +18,8 @@ struct Philox {
         auto k0 = std::uint32_t(key), k1 = std::uint32_t(key >> 32);
         Block c = counter;
         for (int round = 0; round < 10; ++round) {
-            const std::uint64_t a = std::uint64_t{0xD2511F53u} * c.words[0], b = std::uint64_t{0xCD9E8D57u} * c.words[2];
+            const std::uint64_t a = std::uint64_t{0xD2511F53u} * c.words[0],
+                                b = std::uint64_t{0xCD9E8D57u} * c.words[2];
             c = {{std::uint32_t(b >> 32) ^ c.words[1] ^ k0, std::uint32_t(b), std::uint32_t(a >> 32) ^ c.words[3] ^ k1,
                   std::uint32_t(a)}};
             k0 += 0x9E3779B9u;

@@ -9,7 +9,8 @@ namespace l3::inline v0 {
 
 /// Chooses tokens from logits, as SamplingOptions says. One sampler serves one text; the same seed and logits give the
 /// same ids on every compiler and machine: own generator, own exp, sums in double and in one order.
-/// Greedy and top_k cost one pass over the vocabulary; otherwise one exp a token, and sorting only as far as it matters.
+/// Greedy and top_k cost one pass over the vocabulary; otherwise one exp a token, and sorting only as far as it
+/// matters.
 class Sampler {
   public:
     /// Throws ArgumentError for options that cannot be meant.
@@ -17,7 +18,8 @@ class Sampler {
         check_sampling(options_);
         seed_ = options_.seed ? *options_.seed : random_seed();
         temperature_ = std::max(options_.temperature.value_or(0), 0.0);
-        if (temperature_ > 0) temperature_ = std::max(temperature_, 1e-100);  // a subnormal would be zero in the float mode
+        if (temperature_ > 0)
+            temperature_ = std::max(temperature_, 1e-100);  // a subnormal would be zero in the float mode
         penalises_ = options_.repetition_penalty.value_or(1) != 1 || options_.frequency_penalty.value_or(0) != 0 ||
                      options_.presence_penalty.value_or(0) != 0;
     }
@@ -62,7 +64,8 @@ class Sampler {
         f32 best = -inf;
         std::size_t at = logits.size(), bad = 0;
         for (std::size_t i = 0; i < logits.size(); ++i) {
-            if (!(logits[i] < inf)) [[unlikely]] ++bad;
+            if (!(logits[i] < inf)) [[unlikely]]
+                ++bad;
             else if (logits[i] > best) best = logits[i], at = i;
         }
         require<NumericError>(bad == 0, "logits at position ", position, ": ", bad, " of ", logits.size(),
@@ -126,7 +129,8 @@ class Sampler {
     /// Sorts the candidates at least as far as the first n: likely tokens are few, so rarely all of them.
     void sort_front(std::size_t n) {
         if (n <= sorted_) return;
-        const std::size_t size = candidates_.size(), front = std::min(size, std::max({n, 8 * sorted_, std::size_t{64}}));
+        const std::size_t size = candidates_.size(),
+                          front = std::min(size, std::max({n, 8 * sorted_, std::size_t{64}}));
         const auto at = [this](std::size_t i) { return candidates_.begin() + std::ptrdiff_t(i); };
         if (front <= 512) {
             std::partial_sort(at(sorted_), at(front), at(size));

@@ -23,11 +23,11 @@ struct SyncResult {
     Index evaluated = 0;            // tokens evaluated now
 };
 
-/// One sequence of tokens on a model, ids in, logits out: M is Model<T, D> or AnyModel. Remembers the ids that its cache
-/// holds, so that whatever a next text shares with them is not evaluated again. Keeps the model alive. One caller at a
-/// time; any number of sessions of one model from any threads.
-/// Every logits span [V] f32 is valid until the session changes. Every call that may be long takes a std::stop_token and
-/// throws CancelledError within one layer of a request to stop.
+/// One sequence of tokens on a model, ids in, logits out: M is Model<T, D> or AnyModel. Remembers the ids that its
+/// cache holds, so that whatever a next text shares with them is not evaluated again. Keeps the model alive. One caller
+/// at a time; any number of sessions of one model from any threads. Every logits span [V] f32 is valid until the
+/// session changes. Every call that may be long takes a std::stop_token and throws CancelledError within one layer of a
+/// request to stop.
 template <class M>
 class Session {
   public:
@@ -50,26 +50,28 @@ class Session {
     }
 
     /// Evaluates tokens that follow, in chunks, and returns the logits of the last one.
-    /// Throws, before any work, ContextFullError naming both numbers, and ArgumentError for no tokens or one that is none;
-    /// then CancelledError, OutOfMemoryError. After any exception ids() is what it was before.
+    /// Throws, before any work, ContextFullError naming both numbers, and ArgumentError for no tokens or one that is
+    /// none; then CancelledError, OutOfMemoryError. After any exception ids() is what it was before.
     std::span<const f32> prefill(std::span<const Token> tokens, std::stop_token stop = {}) {
         require<ArgumentError>(!tokens.empty(), "prefill with no tokens");
         const Index last = size() + Index(tokens.size()) - 1;
-        prefill(tokens, std::span(&last, 1), [](Index, std::span<const f32>) {}, std::move(stop));
+        prefill(
+            tokens, std::span(&last, 1), [](Index, std::span<const f32>) {}, std::move(stop));
         return logits();
     }
 
-    /// Evaluates tokens that follow, and calls f(position, logits [V]) for these positions of theirs: ascending, counted
-    /// from the start of the session. Throws as prefill, ArgumentError for other positions, and what f throws; after any
-    /// exception ids() is what it was before.
+    /// Evaluates tokens that follow, and calls f(position, logits [V]) for these positions of theirs: ascending,
+    /// counted from the start of the session. Throws as prefill, ArgumentError for other positions, and what f throws;
+    /// after any exception ids() is what it was before.
     template <class F>
-    void prefill(std::span<const Token> tokens, std::span<const Index> positions, const F& f, std::stop_token stop = {}) {
+    void prefill(std::span<const Token> tokens, std::span<const Index> positions, const F& f,
+                 std::stop_token stop = {}) {
         check(tokens);
         for (std::size_t i = 0; i < positions.size(); ++i)
-            require<ArgumentError>(positions[i] >= (i ? positions[i - 1] + 1 : size()) &&
-                                       positions[i] < size() + Index(tokens.size()),
-                                   "logits of position ", positions[i], ": the new tokens are at ", size(), " to ",
-                                   size() + Index(tokens.size()) - 1, ", and positions ascend");
+            require<ArgumentError>(
+                positions[i] >= (i ? positions[i - 1] + 1 : size()) && positions[i] < size() + Index(tokens.size()),
+                "logits of position ", positions[i], ": the new tokens are at ", size(), " to ",
+                size() + Index(tokens.size()) - 1, ", and positions ascend");
         const Index before = size();
         try {
             append(tokens, positions, f, stop);
@@ -88,7 +90,8 @@ class Session {
     /// How many of these ids sync() would not evaluate: the longest common prefix with ids(), without the last of these
     /// ids unless its logits are still there.
     [[nodiscard]] Index reusable(std::span<const Token> wanted) const {
-        const auto n = Index(std::mismatch(wanted.begin(), wanted.end(), ids_.begin(), ids_.end()).first - wanted.begin());
+        const auto n =
+            Index(std::mismatch(wanted.begin(), wanted.end(), ids_.begin(), ids_.end()).first - wanted.begin());
         const bool last_is_missing = n > 0 && n == Index(wanted.size()) && !(n == size() && has_logits());
         return n - (last_is_missing ? 1 : 0);
     }
@@ -102,7 +105,8 @@ class Session {
         if (reused < size()) truncate(reused);
         if (reused < total) {
             const Index last = total - 1;
-            append(wanted.subspan(std::size_t(reused)), std::span(&last, 1), [](Index, std::span<const f32>) {}, stop);
+            append(
+                wanted.subspan(std::size_t(reused)), std::span(&last, 1), [](Index, std::span<const f32>) {}, stop);
         }
         return {total ? logits() : std::span<const f32>(), reused, total - reused};
     }
@@ -155,10 +159,11 @@ class Session {
     }
     void check(std::span<const Token> tokens) const { check_ids(tokens, size()); }
 
-    /// Evaluates in chunks: at most chunk_ tokens, and no more rows of logits than a few MB hold. What was evaluated stays
-    /// when a later chunk throws.
+    /// Evaluates in chunks: at most chunk_ tokens, and no more rows of logits than a few MB hold. What was evaluated
+    /// stays when a later chunk throws.
     template <class F>
-    void append(std::span<const Token> tokens, std::span<const Index> positions, const F& f, const std::stop_token& stop) {
+    void append(std::span<const Token> tokens, std::span<const Index> positions, const F& f,
+                const std::stop_token& stop) {
         const auto most_rows = std::size_t(std::max<Index>(1, (Index{16} << 20) / model_.config().vocab_size));
         while (!tokens.empty()) {
             Index n = std::min(chunk_, Index(tokens.size()));

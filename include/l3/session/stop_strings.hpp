@@ -8,9 +8,10 @@
 
 namespace l3::inline v0 {
 
-/// Finds stop strings in a text that arrives in pieces, and lets through what cannot belong to one any more: held back is
-/// exactly the longest end of the text that is a proper beginning of some stop string. The text stops as soon as any stop
-/// string is complete (the longest, if several end there), and is cut before it, however it was divided into pieces.
+/// Finds stop strings in a text that arrives in pieces, and lets through what cannot belong to one any more: held back
+/// is exactly the longest end of the text that is a proper beginning of some stop string. The text stops as soon as any
+/// stop string is complete (the longest, if several end there), and is cut before it, however it was divided into
+/// pieces.
 class StopStrings {
   public:
     /// Empty strings stop nothing.
@@ -18,8 +19,8 @@ class StopStrings {
         std::erase_if(stops_, [](const std::string& stop) { return stop.empty(); });
     }
 
-    /// Takes the next piece and appends to `out` what is let through. True if a stop string is complete; then nothing more
-    /// may follow.
+    /// Takes the next piece and appends to `out` what is let through. True if a stop string is complete; then nothing
+    /// more may follow.
     [[nodiscard]] bool push(std::string_view piece, std::string& out) {
         const std::size_t before = held_.size();
         held_ += piece;

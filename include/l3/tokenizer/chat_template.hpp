@@ -15,9 +15,9 @@ struct Message {
     friend bool operator==(const Message&, const Message&) = default;
 };
 
-/// Puts conversations into the prompt format of a model: ChatML, Llama 3, Llama 3.1 (3.2, 3.3) or Llama 2, chosen by the
-/// text of the model's template. What comes out are segments: template text, which may hold special tokens, and message
-/// text, which is only text. Immutable; all members may be called from any threads.
+/// Puts conversations into the prompt format of a model: ChatML, Llama 3, Llama 3.1 (3.2, 3.3) or Llama 2, chosen by
+/// the text of the model's template. What comes out are segments: template text, which may hold special tokens, and
+/// message text, which is only text. Immutable; all members may be called from any threads.
 class ChatTemplate {
   public:
     /// The format that this template text writes; what another implementation makes of the text, to the letter.
@@ -36,7 +36,8 @@ class ChatTemplate {
         const auto& names = tokenizer::chat_format_names;
         const auto found = std::find(std::begin(names), std::end(names), name);
         require<ArgumentError>(found != std::end(names), "no chat format '", name, "': ", choices());
-        return ChatTemplate({.kind = tokenizer::ChatFormat::Kind(found - std::begin(names))}, std::move(bos), std::move(eos));
+        return ChatTemplate({.kind = tokenizer::ChatFormat::Kind(found - std::begin(names))}, std::move(bos),
+                            std::move(eos));
     }
 
     /// A sentence that names what from_text recognises and named takes.
@@ -58,9 +59,12 @@ class ChatTemplate {
     /// Throws ArgumentError for roles, or an order of them, that the format does not have.
     [[nodiscard]] std::vector<Segment> render(std::span<const Message> messages, bool add_generation_prompt) const {
         for (const Message& message : messages) {
-            const auto plain = [](char c) { return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || c == '_' || c == '-'; };
-            require<ArgumentError>(!message.role.empty() && std::all_of(message.role.begin(), message.role.end(), plain),
-                                   "a message of role '", message.role, "'");
+            const auto plain = [](char c) {
+                return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || c == '_' || c == '-';
+            };
+            require<ArgumentError>(
+                !message.role.empty() && std::all_of(message.role.begin(), message.role.end(), plain),
+                "a message of role '", message.role, "'");
         }
         Segments out;
         switch (format_.kind) {
@@ -97,10 +101,12 @@ class ChatTemplate {
     };
 
     ChatTemplate(Format format, std::string bos, std::string eos)
-        : format_(std::move(format)), bos_(std::move(bos)), eos_(std::move(eos)), date_(format_.today ? today() : "26 Jul 2024") {}
+        : format_(std::move(format)), bos_(std::move(bos)), eos_(std::move(eos)),
+          date_(format_.today ? today() : "26 Jul 2024") {}
 
     const std::string& start_token() const {
-        require<UnsupportedError>(!bos_.empty(), "the chat format ", name(), " begins with the start token, and the tokenizer has none");
+        require<UnsupportedError>(!bos_.empty(), "the chat format ", name(),
+                                  " begins with the start token, and the tokenizer has none");
         return bos_;
     }
 
@@ -124,14 +130,15 @@ class ChatTemplate {
 
     void llama3_1(Segments& out, std::span<const Message> messages, bool prompt) const {
         require<ArgumentError>(!messages.empty(), "the chat format llama3.1 needs a message");
-        out.text(bos_ + "<|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\nToday Date: " +
+        out.text(bos_ +
+                 "<|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\nToday Date: " +
                  date_ + "\n\n");
         const bool system = messages[0].role == "system";
         if (system) out.message(0, trimmed(messages[0].content));
         out.text("<|eot_id|>");
         for (std::size_t i = system; i < messages.size(); ++i) {
-            require<UnsupportedError>(messages[i].role != "tool" && messages[i].role != "ipython",
-                                      "messages of role '", messages[i].role, "': tools are not known to l3");
+            require<UnsupportedError>(messages[i].role != "tool" && messages[i].role != "ipython", "messages of role '",
+                                      messages[i].role, "': tools are not known to l3");
             llama3_message(out, messages[i].role, i, messages[i].content);
         }
         if (prompt) out.text(tokenizer::known::llama3_reply);
@@ -149,8 +156,8 @@ class ChatTemplate {
         for (std::size_t i = system; i < messages.size(); ++i) {
             const bool user = (i - system) % 2 == 0;
             require<ArgumentError>(messages[i].role == (user ? "user" : "assistant"),
-                                   "Conversation roles must alternate user/assistant/user/assistant/... (message ", i + 1,
-                                   " is of role '", messages[i].role, "')");
+                                   "Conversation roles must alternate user/assistant/user/assistant/... (message ",
+                                   i + 1, " is of role '", messages[i].role, "')");
             if (!user) {
                 out.message(i, message(" ", trimmed(messages[i].content)));
                 out.text(" " + eos_);
@@ -171,7 +178,8 @@ class ChatTemplate {
     }
 
     static bool is_space(std::string_view c) {
-        constexpr std::string_view spaces[] = {"\u0085", "\u00A0", "\u1680", "\u2028", "\u2029", "\u202F", "\u205F", "\u3000"};
+        constexpr std::string_view spaces[] = {"\u0085", "\u00A0", "\u1680", "\u2028",
+                                               "\u2029", "\u202F", "\u205F", "\u3000"};
         if (c.size() == 1) return (c[0] >= '\t' && c[0] <= '\r') || (c[0] >= '\x1C' && c[0] <= ' ');
         if (c.size() == 3 && c >= "\u2000" && c <= "\u200A") return true;
         return std::find(std::begin(spaces), std::end(spaces), c) != std::end(spaces);
@@ -198,7 +206,8 @@ class ChatTemplate {
     }
 
     static std::string today() {
-        constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+        constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                          "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
         const std::time_t now = std::time(nullptr);
         std::tm t{};
         ::localtime_r(&now, &t);

@@ -6,11 +6,11 @@ namespace l3::inline v0::tokenizer {
 /// The prompt formats that are known, and what a template text chooses within them.
 struct ChatFormat {
     enum Kind { chatml, llama3, llama3_1, llama2 } kind = chatml;
-    bool start_token = false;            // chatml: the prompt begins with the start token
-    std::string default_system{};        // chatml: the system message of a conversation that has none of its own
-    bool trims_system = false;           // llama2: white space around the system message goes
-    bool today = false;                  // llama3.1: dated today, else 26 Jul 2024
-    bool always_prompts_reply = false;   // llama3: the header of a reply ends every prompt
+    bool start_token = false;           // chatml: the prompt begins with the start token
+    std::string default_system{};       // chatml: the system message of a conversation that has none of its own
+    bool trims_system = false;          // llama2: white space around the system message goes
+    bool today = false;                 // llama3.1: dated today, else 26 Jul 2024
+    bool always_prompts_reply = false;  // llama3: the header of a reply ends every prompt
 };
 
 inline constexpr std::string_view chat_format_names[] = {"chatml", "llama3", "llama3.1", "llama2"};  // by Kind
@@ -20,8 +20,7 @@ namespace known {
 inline constexpr std::string_view
     add_generation_prompt_default =
         "{%if not add_generation_prompt is defined%}{%set add_generation_prompt=false%}{%endif%}",
-    chatml_default_before =
-        "{%if loop.first and messages[0].role!='system'%}<|im_start|>system\n",
+    chatml_default_before = "{%if loop.first and messages[0].role!='system'%}<|im_start|>system\n",
     chatml_default_after = "<|im_end|>\n{%endif%}",
     chatml_message =
         "<|im_start|>{{message.role}}\n{{message.content}}<|im_end|>\n{%endfor%}"
@@ -67,7 +66,8 @@ inline std::optional<ChatFormat> chatml(std::string_view outline) {
         const std::size_t end = outline.find(chatml_default_after);
         if (end == outline.npos) return std::nullopt;
         format.default_system = outline.substr(0, end);
-        if (format.default_system.find("{{") != std::string::npos || format.default_system.find("{%") != std::string::npos)
+        if (format.default_system.find("{{") != std::string::npos ||
+            format.default_system.find("{%") != std::string::npos)
             return std::nullopt;
         outline.remove_prefix(end + chatml_default_after.size());
     }
@@ -98,15 +98,18 @@ inline std::optional<ChatFormat> llama3_1_format(std::string_view outline) {
 inline std::optional<ChatFormat> llama2(std::string_view outline) {
     ChatFormat format{.kind = ChatFormat::llama2};
     constexpr std::string_view rest = "{%set loop_messages=messages%}";
-    if (drop(outline, "{%if messages and messages[0].role=='system'%}{%set system_message=messages[0].content|trim%}"
-                      "{%set loop_messages=messages[1:]%}{%else%}{%set system_message=none%}")) {
+    if (drop(outline,
+             "{%if messages and messages[0].role=='system'%}{%set system_message=messages[0].content|trim%}"
+             "{%set loop_messages=messages[1:]%}{%else%}{%set system_message=none%}")) {
         format.trims_system = true;
-        if (!drop(outline, rest) || !drop(outline, "{%endif%}") || !drop(outline, llama2_alternate)) return std::nullopt;
+        if (!drop(outline, rest) || !drop(outline, "{%endif%}") || !drop(outline, llama2_alternate))
+            return std::nullopt;
         drop(outline, "\n");
         if (!drop(outline, "{%endif%}{%if loop.first and system_message is not none%}")) return std::nullopt;
     } else {  // as in the model's own files
-        if (!drop(outline, "{%if messages[0].role=='system'%}{%set loop_messages=messages[1:]%}"
-                           "{%set system_message=messages[0].content%}{%else%}") ||
+        if (!drop(outline,
+                  "{%if messages[0].role=='system'%}{%set loop_messages=messages[1:]%}"
+                  "{%set system_message=messages[0].content%}{%else%}") ||
             !drop(outline, rest) || !drop(outline, "{%set system_message=false%}{%endif%}") ||
             !drop(outline, llama2_alternate) ||
             !drop(outline, "{%endif%}{%if loop.index0==0 and system_message!=false%}"))

@@ -83,7 +83,8 @@ class TemplateOutline {
         while (at_ < in_.size()) {
             const std::string_view rest = std::string_view(in_).substr(at_);
             if (rest.starts_with(end)) return at_ += 2, true;
-            if ((rest[0] == '-' || rest[0] == '+') && rest.substr(1).starts_with(end)) return last = rest[0], at_ += 3, true;
+            if ((rest[0] == '-' || rest[0] == '+') && rest.substr(1).starts_with(end))
+                return last = rest[0], at_ += 3, true;
             if (rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\n') {
                 ++at_;
             } else if (rest[0] == '\'' || rest[0] == '"') {
@@ -114,7 +115,9 @@ class TemplateOutline {
             switch (in_[at_]) {
                 case 'n': value += '\n'; break;
                 case 't': value += '\t'; break;
-                case '\\': case '\'': case '"': value += in_[at_]; break;
+                case '\\':
+                case '\'':
+                case '"': value += in_[at_]; break;
                 default: return false;  // nothing that the known templates hold
             }
         }
@@ -140,15 +143,16 @@ class TemplateOutline {
 
     /// {{ a + b }}: texts as they are, other terms in braces of their own.
     void print(const std::vector<Lexeme>& lexemes) {
-        constexpr std::array<std::string_view, 17> others = {"if", "else", "and", "or", "not", "in", "is", "==", "!=",
-                                                             "<",  ">",    "<=",  ">=", "-",   "*",  "/",  "%"};
+        constexpr std::array<std::string_view, 17> others = {
+            "if", "else", "and", "or", "not", "in", "is", "==", "!=", "<", ">", "<=", ">=", "-", "*", "/", "%"};
         int depth = 0;
         bool sum = true;
         std::vector<std::vector<Lexeme>> terms(1);
         for (const Lexeme& lexeme : lexemes) {
             if (lexeme == "(" || lexeme == "[" || lexeme == "{") ++depth;
             if (lexeme == ")" || lexeme == "]" || lexeme == "}") --depth;
-            if (depth == 0 && lexeme.kind != Lexeme::text && std::find(others.begin(), others.end(), lexeme.value) != others.end())
+            if (depth == 0 && lexeme.kind != Lexeme::text &&
+                std::find(others.begin(), others.end(), lexeme.value) != others.end())
                 sum = false;
             if (depth == 0 && (lexeme == "+" || lexeme == "~")) terms.emplace_back();
             else terms.back().push_back(lexeme);
