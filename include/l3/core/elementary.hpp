@@ -61,7 +61,8 @@ L3_INLINE double power_of_two(std::int64_t n) { return std::bit_cast<double>((n 
 /// ln 2 and pi/2 in pieces; products of the first piece of ln 2 with integers below 2^20 are exact.
 inline constexpr double ln2_hi = 0x1.62e42feep-1, ln2_lo = 0x1.a39ef35793c76p-33;
 inline constexpr double ln2 = 0x1.62e42fefa39efp-1, ln2_rest = 0x1.abc9e3b39803fp-56;
-inline constexpr double half_pi = 0x1.921fb54442d18p0, half_pi_2 = 0x1.1a62633145c07p-54, half_pi_3 = -0x1.f1976b7ed8fbcp-110;
+inline constexpr double half_pi = 0x1.921fb54442d18p0, half_pi_2 = 0x1.1a62633145c07p-54,
+                        half_pi_3 = -0x1.f1976b7ed8fbcp-110;
 
 /// exp(hi + lo): 2^n exp(r), |r| <= ln 2 / 2, exp(r) by its Taylor series.
 inline double exp(TwoDoubles x) {
@@ -140,10 +141,12 @@ inline SinCos sincos(double x) {
     const TwoDoubles r = fast_two_sum(q.hi, q.lo - std::fma(n, half_pi_3, p.lo));
     const double z = r.hi * r.hi;
     // Minimax polynomials of FDLIBM (Sun Microsystems 1993), k_sin.c and k_cos.c.
-    static constexpr double s[] = {-1.66666666666666324348e-01, 8.33333333332248946124e-03,  -1.98412698298579493134e-04,
-                                   2.75573137070700676789e-06,  -2.50507602534068634195e-08, 1.58969099521155010221e-10};
-    static constexpr double c[] = {4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
-                                   -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11};
+    static constexpr double s[] = {-1.66666666666666324348e-01, 8.33333333332248946124e-03,
+                                   -1.98412698298579493134e-04, 2.75573137070700676789e-06,
+                                   -2.50507602534068634195e-08, 1.58969099521155010221e-10};
+    static constexpr double c[] = {4.16666666666666019037e-02, -1.38888888888741095749e-03,
+                                   2.48015872894767294178e-05, -2.75573143513906633035e-07,
+                                   2.08757232129817482790e-09, -1.13596475577881948265e-11};
     // sin(r.hi) + r.lo cos(r.hi)
     const double sine = r.hi + std::fma(r.hi * z, polynomial(z, s), std::fma(-0.5 * z, r.lo, r.lo));
     // 1 - z/2, what its rounding lost, the series, and -r.lo sin(r.hi)

@@ -35,15 +35,15 @@ struct KVView {
     }
 
     /// The keys of `group` positions, of which `position` is one.
-    [[nodiscard]] L3_HOST_DEVICE constexpr T* k_group(int head, Index position) const {
+    [[nodiscard]] L3_HOST_DEVICE L3_INLINE constexpr T* k_group(int head, Index position) const {
         return k + (head * capacity + position / group * group) * head_dim;
     }
-    [[nodiscard]] L3_HOST_DEVICE constexpr T& k_at(int head, Index position, int dim) const {
+    [[nodiscard]] L3_HOST_DEVICE L3_INLINE constexpr T& k_at(int head, Index position, int dim) const {
         const Index lane = position % group;
         if constexpr (std::is_same_v<T, bf16>) return k_group(head, position)[(dim / 2 * group + lane) * 2 + dim % 2];
         else return k_group(head, position)[dim * group + lane];
     }
-    [[nodiscard]] L3_HOST_DEVICE constexpr T* v_row(int head, Index position) const {
+    [[nodiscard]] L3_HOST_DEVICE L3_INLINE constexpr T* v_row(int head, Index position) const {
         return v + (head * capacity + position) * head_dim;
     }
 

@@ -15,14 +15,15 @@ struct Exp {
     static constexpr f32 highest = 89, lowest = -88;  // beyond: infinity, 0
     static constexpr f32 log2_e = 1.44269504f, ln2_hi = 0.693359375f, ln2_lo = -2.12194440e-4f;
     static constexpr f32 round_magic = 0x1.8p23f;  // added to a number, leaves it rounded to an integer in the low bits
-    static constexpr f32 c[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f,
-                                5.0000001201e-1f, 1, 1};
+    static constexpr f32 c[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,
+                                1.6666665459e-1f, 5.0000001201e-1f, 1,                1};
     static constexpr std::int32_t smallest = 0x00800000, infinity = 0x7F800000;
 };
 
 }  // namespace detail
 
-/// e^x, at most 1 ulp from exact (2 on plain x86-64); exp(0) = 1, exp(-inf) = 0, results below the smallest normal are 0, NaN stays NaN.
+/// e^x, at most 1 ulp from exact (2 on plain x86-64); exp(0) = 1, exp(-inf) = 0, results below the smallest normal
+/// are 0, NaN stays NaN.
 /// The last step is integer arithmetic on the exponent: nothing for a compiler to contract with what follows.
 template <class A>
 L3_INLINE F<A> exp(F<A> x) {
@@ -34,8 +35,8 @@ L3_INLINE F<A> exp(F<A> x) {
     L3_UNROLL
     for (int i = 1; i < 8; ++i) p = fma<A>(p, r, F<A>(E::c[i]));
     const I<A> bits = as<I<A>>(p) + (as<I<A>>(t) << 23);
-    const I<A> limited_above = xsimd::select(bits < I<A>(E::infinity), bits, I<A>(E::infinity));
-    const I<A> result = xsimd::select(bits < I<A>(E::smallest), I<A>(0), limited_above);
+    const I<A> finite = xsimd::select(bits < I<A>(E::infinity), bits, I<A>(E::infinity));
+    const I<A> result = xsimd::select(bits < I<A>(E::smallest), I<A>(0), finite);
     return xsimd::select(x == x, as<F<A>>(result), x + x);
 }
 template <class A>
@@ -53,7 +54,8 @@ inline f32 exp(f32 x) {
     f32 p = E::c[0];
     for (int i = 1; i < 8; ++i) p = std::fma(p, r, E::c[i]);
     const auto bits = std::int32_t(std::bit_cast<std::uint32_t>(p) + (std::bit_cast<std::uint32_t>(t) << 23));
-    return bits < E::smallest ? 0 : bits < E::infinity ? std::bit_cast<f32>(bits) : std::numeric_limits<f32>::infinity();
+    if (bits < E::smallest) return 0;
+    return bits < E::infinity ? std::bit_cast<f32>(bits) : std::numeric_limits<f32>::infinity();
 }
 
 /// silu(x) = x / (1 + exp(-x)); -0 for very negative x, x for large x.

@@ -11,12 +11,13 @@ template <class A, DType T>
 void attention(Context<CPU>& ctx, const AttentionCall<T>& call) {
     const Index Nkv = call.kv.num_key_value_heads, tiles = call.tiles(), units = tiles * Nkv, blocks = call.blocks();
     // Tiles with most to do come first.
-    const auto tile_of = [&](Index unit) { return AttentionTile(call, tiles - 1 - unit / Nkv, int(unit % Nkv)); };
+    const auto tile_of = [&](Index unit) { return call.tile(tiles - 1 - unit / Nkv, int(unit % Nkv)); };
 
     // A long context for few tokens: blocks are done apart, by whoever is free, and merged afterwards.
     constexpr Index most_partials = Index{1} << 22;
     const Index unit_partials = blocks * call.tile_rows() * call.state_size();
-    const bool split = blocks > 1 && ctx.threads() > 1 && units < 4 * ctx.threads() && units * unit_partials <= most_partials;
+    const bool split = blocks > 1 && ctx.threads() > 1 && units < 4 * ctx.threads() &&
+                       units * unit_partials <= most_partials;
 
     const Index workspaces = ctx.threads() * call.workspace_size();
     f32* scratch = ctx.scratch<f32>(Scratch::attention, workspaces + (split ? units * unit_partials : 0));
@@ -34,7 +35,7 @@ void attention(Context<CPU>& ctx, const AttentionCall<T>& call) {
     ctx.parallel(units * blocks, ceil_div(work_per_thread, block_work), [&](Index begin, Index end, int slot) {
         while (begin < end) {
             const Index unit = begin / blocks, block = begin % blocks;
-            const Index n = end - begin < blocks - block ? end - begin : blocks - block;
+            const Index n = std::min(end - begin, blocks - block);
             attend<A, T>(call, tile_of(unit), block, block + n, workspace(slot),
                          partials + unit * unit_partials + block * call.tile_rows() * call.state_size());
             begin += n;

@@ -20,7 +20,7 @@ TEST_CASE("tile: tiles are the tokens of a call once, in order, and none crosses
                 CHECK(cpu::block_positions % call.tile_tokens == 0);
                 Index next = 0;
                 for (Index i = 0; i < call.tiles(); ++i) {
-                    const cpu::AttentionTile tile(call, i, 0);
+                    const cpu::AttentionTile tile = call.tile(i, 0);
                     CHECK(tile.first_token == next);
                     CHECK(tile.first_position == first + next);
                     CHECK(tile.rows > 0);

@@ -110,7 +110,8 @@ struct KeyStep<f32, A> {
 namespace detail {
 
 template <class A, DType T, int R, int G>
-L3_INLINE void score_groups(const typename KeyStep<T, A>::Query* q, const T* k, Index Dh, f32 scale, f32* scores, Index ahead) {
+L3_INLINE void score_groups(const typename KeyStep<T, A>::Query* q, const T* k, Index Dh, f32 scale, f32* scores,
+                            Index ahead) {
     using Step = KeyStep<T, A>;
     constexpr int N = G * simd::parts<A>;
     const Index group = 16 * Dh;
@@ -127,18 +128,19 @@ L3_INLINE void score_groups(const typename KeyStep<T, A>::Query* q, const T* k, 
     L3_UNROLL
     for (int r = 0; r < R; ++r)
         L3_UNROLL
-        for (int n = 0; n < N; ++n)
-            simd::store<A>(scores + r * block_positions + n * simd::width<A>, simd::opaque(acc[r][n] * simd::F<A>(scale)));
+        for (int n = 0; n < N; ++n) {
+            const simd::F<A> scaled = simd::opaque(acc[r][n] * simd::F<A>(scale));
+            simd::store<A>(scores + r * block_positions + n * simd::width<A>, scaled);
+        }
 }
 
 template <class A, DType T, int R>
 L3_NOINLINE void score_kernel(const typename KeyStep<T, A>::Query* q, const T* k, Index Dh, Index groups, f32 scale,
-                            f32* scores, Index ahead) {
+                              f32* scores, Index ahead) {
     // Groups at a time, so that there are sums enough in flight and not more than registers.
     constexpr int fit = accumulators<A> / (R * simd::parts<A>), G = fit >= 8 ? 8 : fit >= 4 ? 4 : fit >= 2 ? 2 : 1;
     Index g = 0;
-    for (; g + G <= groups; g += G)
-        score_groups<A, T, R, G>(q, k + g * 16 * Dh, Dh, scale, scores + g * 16, ahead);
+    for (; g + G <= groups; g += G) score_groups<A, T, R, G>(q, k + g * 16 * Dh, Dh, scale, scores + g * 16, ahead);
     if constexpr (G > 1)
         for (; g < groups; ++g) score_groups<A, T, R, 1>(q, k + g * 16 * Dh, Dh, scale, scores + g * 16, ahead);
 }
@@ -148,8 +150,8 @@ L3_NOINLINE void score_kernel(const typename KeyStep<T, A>::Query* q, const T* k
 /// scores[r][position] = scale * (q[r] . k[position]) for `groups` groups of 16 positions and 1 to row_tile rows.
 /// scores: rows of block_positions. Prefetches as much of what lies `ahead` bytes after the keys.
 template <class A, DType T>
-L3_INLINE void score_rows(Index rows, const typename KeyStep<T, A>::Query* q, const T* k, Index Dh, Index groups, f32 scale,
-                          f32* scores, Index ahead) {
+L3_INLINE void score_rows(Index rows, const typename KeyStep<T, A>::Query* q, const T* k, Index Dh, Index groups,
+                          f32 scale, f32* scores, Index ahead) {
     static_assert(row_tile == 4);
     switch (rows) {
         case 1: return detail::score_kernel<A, T, 1>(q, k, Dh, groups, scale, scores, ahead);

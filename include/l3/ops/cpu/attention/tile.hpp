@@ -7,72 +7,79 @@
 
 namespace l3::inline v0::cpu {
 
-/// One call of attention, and how it is cut. A row is a query head of a token; a tile has the rows of up to
-/// `tile_tokens` tokens and of one key-value head, tokens outermost, and never crosses a border of blocks.
+/// Some rows of a call: a row is a query head of a token, tokens outermost.
+struct AttentionTile {
+    int kv_head;
+    Index first_token, first_position, rows;
+};
+
+/// One call of attention, and how it is cut. A tile has the rows of up to `tile_tokens` tokens for one key-value head,
+/// and never crosses a border of blocks.
 template <DType T>
 struct AttentionCall {
     T* out;
     const T* q;
     KVView<T, CPU> kv;
     Positions positions;
-    Index heads;             // Nq
-    Index group = 0;         // query heads of a key-value head
-    Index tile_tokens = 0;   // a power of two, so that it divides a block
-    f32 scale = 0;
+    Index heads;            // Nq
+    Index group;            // query heads of a key-value head
+    Index tile_tokens = 1;  // a power of two, so that it divides a block
+    f32 scale;
 
     AttentionCall(TensorView<T, CPU> out_, TensorView<const T, CPU> q_, const KVView<T, CPU>& kv_, Positions positions_)
-        : out(out_.data()), q(q_.data()), kv(kv_), positions(positions_), heads(q_.cols() / kv_.head_dim) {
-        group = heads / kv.num_key_value_heads;
-        for (tile_tokens = 1; tile_tokens * 2 * group <= 32;) tile_tokens *= 2;
-        scale = f32(1 / std::sqrt(double(kv.head_dim)));
+        : out(out_.data()),
+          q(q_.data()),
+          kv(kv_),
+          positions(positions_),
+          heads(q_.cols() / kv_.head_dim),
+          group(heads / kv_.num_key_value_heads),
+          scale(f32(1 / std::sqrt(double(kv_.head_dim)))) {
+        constexpr Index most_rows = 32;
+        while (tile_tokens * 2 * group <= most_rows) tile_tokens *= 2;
     }
 
-    [[nodiscard]] Index tiles() const {
+    [[nodiscard]] L3_INLINE Index tiles() const {
         return positions.count ? (positions.end() - 1) / tile_tokens - positions.first / tile_tokens + 1 : 0;
     }
-    [[nodiscard]] Index tile_rows() const { return tile_tokens * group; }
-    [[nodiscard]] Index blocks() const { return ceil_div<Index>(positions.end(), block_positions); }
-    /// f32 of a row's state: what it has summed of each dimension, then the maximum and the sum of its probabilities.
-    [[nodiscard]] Index max_at() const { return align_up<Index>(kv.head_dim, 32); }
-    [[nodiscard]] Index sum_at() const { return max_at() + 1; }
-    [[nodiscard]] Index state_size() const { return max_at() + 16; }
-    /// f32 of the memory that a thread works in: packed queries, scores, and two states of each row.
-    [[nodiscard]] Index workspace_size() const {
-        return tile_rows() * (align_up<Index>(kv.head_dim, 16) + block_positions + 2 * state_size());
+    [[nodiscard]] L3_INLINE Index tile_rows() const { return tile_tokens * group; }
+    /// Tile i of a key-value head. The first and the last may have fewer rows.
+    [[nodiscard]] AttentionTile tile(Index i, int kv_head) const {
+        const Index border = (positions.first / tile_tokens + i) * tile_tokens;
+        const Index begin = std::max(border, positions.first), end = std::min(border + tile_tokens, positions.end());
+        return {kv_head, begin - positions.first, begin, (end - begin) * group};
     }
-    /// An element of q or out.
-    [[nodiscard]] Index at(Index token, Index head) const { return (token * heads + head) * kv.head_dim; }
-};
+    /// Where a row of a tile stands in q and out.
+    [[nodiscard]] L3_INLINE Index row_at(const AttentionTile& tile, Index row) const {
+        return ((tile.first_token + row / group) * heads + tile.kv_head * group + row % group) * kv.head_dim;
+    }
 
-/// The rows of one tile.
-struct AttentionTile {
-    int kv_head;
-    Index first_token, rows;  // first_token of the call
-    Index first_position;
-
-    template <DType T>
-    AttentionTile(const AttentionCall<T>& call, Index tile, int head) : kv_head(head) {
-        const Index begin = (call.positions.first / call.tile_tokens + tile) * call.tile_tokens;
-        first_position = begin > call.positions.first ? begin : call.positions.first;
-        const Index end = begin + call.tile_tokens < call.positions.end() ? begin + call.tile_tokens : call.positions.end();
-        first_token = first_position - call.positions.first;
-        rows = (end - first_position) * call.group;
+    [[nodiscard]] L3_INLINE Index blocks() const { return ceil_div<Index>(positions.end(), block_positions); }
+    /// f32 of a row's state: its sum over values, then the maximum of its scores and the sum of its probabilities.
+    [[nodiscard]] L3_INLINE Index max_at() const { return align_up<Index>(kv.head_dim, 32); }
+    [[nodiscard]] L3_INLINE Index sum_at() const { return max_at() + 1; }
+    [[nodiscard]] L3_INLINE Index state_size() const { return max_at() + 16; }
+    /// f32 of the memory that a thread works in: packed queries, scores, and two states of each row.
+    [[nodiscard]] L3_INLINE Index workspace_size() const {
+        return tile_rows() * (align_up<Index>(kv.head_dim, 16) + block_positions + 2 * state_size());
     }
 };
 
 namespace detail {
 
+L3_INLINE constexpr Index least(Index a, Index b) { return a < b ? a : b; }
+
 /// Packs the queries of a tile: for every row_tile rows [step][query][row].
 template <class A, DType T>
-L3_INLINE void pack_queries(const AttentionCall<T>& call, const AttentionTile& tile, typename KeyStep<T, A>::Query* packed) {
+L3_INLINE void pack_queries(const AttentionCall<T>& call, const AttentionTile& tile,
+                            typename KeyStep<T, A>::Query* packed) {
     using Step = KeyStep<T, A>;
     const Index Dh = call.kv.head_dim, per_row = Dh / Step::dims * Step::queries;
     for (Index row = 0; row < tile.rows; row += row_tile, packed += row_tile * per_row) {
-        const int R = int(tile.rows - row < row_tile ? tile.rows - row : row_tile);
+        const int R = int(least(tile.rows - row, row_tile));
         for (int r = 0; r < R; ++r) {
-            const Index token = (row + r) / call.group, head = tile.kv_head * call.group + (row + r) % call.group;
-            const T* q = call.q + call.at(tile.first_token + token, head);
-            for (Index s = 0; s * Step::dims < Dh; ++s) Step::pack(packed + s * Step::queries * R + r, R, q + s * Step::dims);
+            const T* q = call.q + call.row_at(tile, row + r);
+            for (Index s = 0; s * Step::dims < Dh; ++s)
+                Step::pack(packed + s * Step::queries * R + r, R, q + s * Step::dims);
         }
     }
 }
@@ -83,8 +90,8 @@ L3_INLINE void softmax(f32* scores, Index n, f32& max, f32& sum) {
     const Index end = align_up<Index>(n, 16);
     for (Index i = n; i < end; ++i) scores[i] = -std::numeric_limits<f32>::infinity();
     simd::Lanes<A> highest = simd::load_lanes<A>(scores);
-    for (Index i = 16; i < end; i += 16)
-        highest = simd::map<A>([](simd::F<A> a, simd::F<A> b) { return xsimd::max(a, b); }, highest, simd::load_lanes<A>(scores + i));
+    const auto higher = [](simd::F<A> a, simd::F<A> b) { return xsimd::max(a, b); };
+    for (Index i = 16; i < end; i += 16) highest = simd::map<A>(higher, highest, simd::load_lanes<A>(scores + i));
     alignas(64) f32 lanes[16];
     simd::store_lanes<A>(lanes, highest);
     f32 m = lanes[0];
@@ -106,16 +113,16 @@ template <class A, DType T>
 L3_INLINE void attend_block(const AttentionCall<T>& call, const AttentionTile& tile, Index block, bool last,
                             const typename KeyStep<T, A>::Query* q, f32* scores, f32* states) {
     using Step = KeyStep<T, A>;
-    constexpr Index score_chunk = 8, value_chunk = 64;  // groups, positions: what stays near while all rows pass over it
+    // Groups and positions that stay near while all rows pass over them.
+    constexpr Index score_chunk = 8, value_chunk = 64;
     const Index Dh = call.kv.head_dim, stride = call.state_size(), q_row = Dh / Step::dims * Step::queries;
     const Index begin = block * block_positions;
     const T *k = call.kv.k_group(tile.kv_head, begin), *v = call.kv.v_row(tile.kv_head, begin);
     // Positions of the block that a row sees; never less than those of the rows before it.
     const auto visible = [&](Index row) {
-        const Index n = tile.first_position + row / call.group + 1 - begin;
-        return n < block_positions ? n : Index{block_positions};
+        return least(tile.first_position + row / call.group + 1 - begin, block_positions);
     };
-    const auto in_tile = [&](Index row) { return tile.rows - row < row_tile ? tile.rows - row : Index{row_tile}; };
+    const auto rows_from = [&](Index row) { return least(tile.rows - row, row_tile); };
     const Index most = visible(tile.rows - 1);
     const auto distance = [](const T* from, const T* to) {
         return reinterpret_cast<const char*>(to) - reinterpret_cast<const char*>(from);
@@ -123,8 +130,8 @@ L3_INLINE void attend_block(const AttentionCall<T>& call, const AttentionTile& t
 
     for (Index g = 0; g < ceil_div<Index>(most, 16); g += score_chunk)
         for (Index row = 0; row < tile.rows; row += row_tile) {
-            const Index R = in_tile(row), groups = ceil_div<Index>(visible(row + R - 1), 16) - g;
-            score_rows<A, T>(R, q + row * q_row, k + g * 16 * Dh, Dh, groups < score_chunk ? groups : score_chunk, call.scale,
+            const Index R = rows_from(row), groups = ceil_div<Index>(visible(row + R - 1), 16) - g;
+            score_rows<A, T>(R, q + row * q_row, k + g * 16 * Dh, Dh, least(groups, score_chunk), call.scale,
                              scores + row * block_positions + g * 16, row ? 0 : distance(k, v));
         }
 
@@ -137,8 +144,8 @@ L3_INLINE void attend_block(const AttentionCall<T>& call, const AttentionTile& t
     const Index next_keys = last ? 0 : distance(v, k + block_positions * Dh);
     for (Index t = 0; t < most; t += value_chunk)
         for (Index row = 0; row < tile.rows; row += row_tile) {
-            const Index R = in_tile(row), end = t + value_chunk;
-            const auto until = [&](Index r) { return visible(r) < end ? visible(r) : end; };
+            const Index R = rows_from(row), end = t + value_chunk;
+            const auto until = [&](Index r) { return least(visible(r), end); };
             const auto add = [&](Index rows, Index from_row, Index from, Index to) {
                 add_values<A, T>(rows, states + from_row * stride, stride, scores + from_row * block_positions + from,
                                  v + from * Dh, Dh, to - from, row ? 0 : next_keys);
@@ -146,7 +153,7 @@ L3_INLINE void attend_block(const AttentionCall<T>& call, const AttentionTile& t
             // What all rows see together, then the rest of those that see more.
             const Index together = until(row);
             add(R, row, t, together);
-            for (Index r = row + 1; r < row + R; ++r) add(1, r, together > t ? together : t, until(r));
+            for (Index r = row + 1; r < row + R; ++r) add(1, r, (together > t ? together : t), until(r));
         }
 }
 
@@ -201,7 +208,8 @@ L3_NOINLINE void attend(const AttentionCall<T>& call, const AttentionTile& tile,
     auto* q = reinterpret_cast<Query*>(workspace);
     detail::pack_queries<A, T>(call, tile, q);
     for (Index block = begin; block < end && block <= last; ++block) {
-        f32* of_block = partials ? partials + (block - begin) * states_size : block == 0 ? states : states + states_size;
+        f32* of_block = states + (block > 0 ? states_size : 0);
+        if (partials) of_block = partials + (block - begin) * states_size;
         detail::attend_block<A, T>(call, tile, block, block == last, q, scores, of_block);
         if (!partials && block > 0)
             for (Index row = 0; row < tile.rows; ++row)
@@ -209,19 +217,17 @@ L3_NOINLINE void attend(const AttentionCall<T>& call, const AttentionTile& tile,
     }
     if (partials) return;
     for (Index row = 0; row < tile.rows; ++row)
-        detail::finish<A, T>(call.out + call.at(tile.first_token + row / call.group, tile.kv_head * call.group + row % call.group),
-                             states + row * stride, call.kv.head_dim, call.sum_at());
+        detail::finish<A, T>(call.out + call.row_at(tile, row), states + row * stride, call.kv.head_dim, call.sum_at());
 }
 
-/// Merges the partials of all blocks of some rows of a tile, and stores their outputs.
+/// Merges the partials of all blocks of a row, and stores its output.
 template <class A, DType T>
 L3_NOINLINE void merge_partials(const AttentionCall<T>& call, const AttentionTile& tile, Index row, f32* partials) {
     const Index stride = call.state_size(), position = tile.first_position + row / call.group;
     f32* state = partials + row * stride;
     for (Index block = 1; block <= position / block_positions; ++block)
         detail::merge<A>(state, state + block * call.tile_rows() * stride, call.max_at());
-    detail::finish<A, T>(call.out + call.at(tile.first_token + row / call.group, tile.kv_head * call.group + row % call.group),
-                         state, call.kv.head_dim, call.sum_at());
+    detail::finish<A, T>(call.out + call.row_at(tile, row), state, call.kv.head_dim, call.sum_at());
 }
 
 }  // namespace l3::inline v0::cpu

@@ -72,7 +72,8 @@ L3_INLINE void value_pass(f32* o, Index stride, const f32* p, const T* v, Index 
 
 /// Passes over `loads` loads at a time from dimension d on, then over half as many, down to one.
 template <class A, DType T, int R, int loads>
-L3_INLINE void value_passes(f32* o, Index stride, const f32* p, const T* v, Index Dh, Index count, Index ahead, Index d) {
+L3_INLINE void value_passes(f32* o, Index stride, const f32* p, const T* v, Index Dh, Index count, Index ahead,
+                            Index d) {
     constexpr int dims = loads * ValueLoad<T, A>::dims;
     for (; d + dims <= Dh || (loads == 1 && d < Dh); d += dims)
         value_pass<A, T, R, loads>(o + d, stride, p, v + d, Dh, count, ahead);
@@ -89,9 +90,11 @@ L3_NOINLINE void value_kernel(f32* o, Index stride, const f32* p, const T* v, In
 }  // namespace detail
 
 /// o[r] += sum of p[r][t] * v[t] over `count` positions, for 1 to row_tile rows.
-/// o: rows `stride` apart, in ValueLoad's order; p: rows of block_positions. Prefetches what lies `ahead` bytes after v.
+/// o: rows `stride` apart, in ValueLoad's order; p: rows of block_positions.
+/// Prefetches as much of what lies `ahead` bytes after the values.
 template <class A, DType T>
-L3_INLINE void add_values(Index rows, f32* o, Index stride, const f32* p, const T* v, Index Dh, Index count, Index ahead) {
+L3_INLINE void add_values(Index rows, f32* o, Index stride, const f32* p, const T* v, Index Dh, Index count,
+                          Index ahead) {
     static_assert(row_tile == 4);
     if (count <= 0) return;
     switch (rows) {
