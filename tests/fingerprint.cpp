@@ -7,6 +7,7 @@
 #include <l3/device/cpu/simd_math.hpp>
 #include <l3/model/llama.hpp>
 #include <l3/ops/cpu/ops.hpp>
+#include <l3/session/sampler.hpp>
 #include <l3/tensor/tensor.hpp>
 
 using namespace l3;
@@ -130,6 +131,34 @@ void tiny_model(Context<CPU>& ctx) {
     h.print("tiny model", dtype_name<T>);
 }
 
+/// Ids drawn from logits of many sizes, and logits after penalties.
+void sampling() {
+    Hash h;
+    const SamplingOptions each[] = {{.temperature = 1},
+                                    {.temperature = 0.7, .top_k = 40},
+                                    {.temperature = 1.3, .top_p = 0.9},
+                                    {.temperature = 3, .min_p = 0.02},
+                                    {.temperature = 0.9, .top_k = 300, .top_p = 0.95, .min_p = 0.001},
+                                    {.temperature = 1, .repetition_penalty = 1.37, .frequency_penalty = 0.3,
+                                     .presence_penalty = 0.7}};
+    std::uint64_t seed = 0;
+    for (SamplingOptions options : each) {
+        options.seed = ++seed;
+        Sampler sampler(options);
+        std::vector<Token> ids;
+        for (int i = 0; i < 60; ++i) {
+            const auto logits = even<f32>({i % 2 ? 3000 : 300}, 8);
+            ids.push_back(sampler.sample({logits.data(), std::size_t(logits.numel())}, ids, Index(ids.size() / 2)));
+            if (ids.back() >= 300) ids.back() %= 300;
+            h.add(std::uint64_t(ids.back()));
+        }
+        auto logits = even<f32>({3000}, 8);
+        apply_penalties(options, {logits.data(), 3000}, ids, 30);
+        h.add(logits);
+    }
+    h.print("sampling");
+}
+
 }  // namespace
 
 template <class T>
@@ -182,4 +211,5 @@ int main() {
 
     all<bf16>(ctx);
     all<f32>(ctx);
+    sampling();
 }
