@@ -1,3 +1,4 @@
-// expected: include <l3/l3.hpp> (CPU) or <l3/cuda.cuh> (CUDA)
+// expected: no models for this device: include <l3/l3.hpp> (CPU) or <l3/cuda.cuh> (CUDA)
+// errors: 1
 #include <l3/l3.hpp>
 int main() { l3::Model<l3::bf16, l3::CUDA> model("Llama-3.2-1B-Instruct"); }

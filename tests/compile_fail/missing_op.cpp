@@ -1,0 +1,4 @@
+// expected: no silu_mul for this device: include <l3/l3.hpp> or <l3/cuda.cuh>
+#include <l3/l3.hpp>
+template struct l3::SiluMul<l3::bf16, l3::CUDA>;
+int main() {}
