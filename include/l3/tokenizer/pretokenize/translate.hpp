@@ -1,6 +1,7 @@
 #pragma once
 // What of a tokenizer file's pattern PCRE2 understands otherwise than the engine it was written for (Oniguruma).
 #include "../../core/error.hpp"
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -21,7 +22,7 @@ inline constexpr std::string_view no_white_space_class =
 
 /// The pattern of a tokenizer file as PCRE2 must read it: \s and \S become lists of the characters they stand for,
 /// inside of character classes too; the rest stays as it is.
-/// Throws UnsupportedError for what both engines accept and understand differently: sets within sets, \h, and {n,m}+.
+/// Throws UnsupportedError for what both engines accept and understand differently: sets within sets, \h, {n,m}+ and {,m}.
 [[nodiscard]] inline std::string translate_pattern(std::string_view pattern) {
     std::string out;
     bool in_class = false;
@@ -38,12 +39,16 @@ inline constexpr std::string_view no_white_space_class =
                 if (!list_only) out += '[';
                 out += c == 's' ? white_space_class : no_white_space_class;
                 if (!list_only) out += ']';
-            } else {
-                out += rest.substr(0, 2);
+            } else {  // with what belongs to it: \p{L}, \x{a0}
+                const bool braces = (c == 'p' || c == 'P' || c == 'x') && rest.substr(2).starts_with('{');
+                const std::size_t length = braces ? std::min(rest.find('}'), rest.size() - 1) + 1 : 2;
+                out += rest.substr(0, length);
+                i += length - 2;
             }
             ++i;
         } else if (!in_class) {
             if (rest.starts_with("}+")) refuse("'+' behind an interval");
+            if (rest.starts_with("{,")) refuse("an interval without a lower end");
             in_class = rest[0] == '[';
             out += rest[0];
             if (in_class && rest.substr(1).starts_with('^')) out += pattern[++i];
