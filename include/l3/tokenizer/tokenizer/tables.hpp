@@ -57,7 +57,8 @@ class MergeReader {
                                  text, "\", and there is none");
             return found;
         };
-        table_.insert(id(left), id(right), {rank_, id(joined_)});
+        const Token first = id(left), second = id(right);
+        table_.insert(first, second, {rank_, id(joined_)});
         ++rank_;
     }
     /// A merge written as the two texts with a space between.
