@@ -76,5 +76,6 @@ TEST_CASE("AnyModel: sequences, their errors, and clones") {
 }
 
 TEST_CASE("AnyModel: a device that this build has not") {
-    CHECK_THROWS_WITH_AS((AnyModel("anything", DTypeId::bfloat16, DeviceId::cuda)), "this build has no CUDA", DeviceError);
+    CHECK_THROWS_WITH_AS((AnyModel("anything", DTypeId::bfloat16, DeviceId::cuda)), "this build has no CUDA",
+                         DeviceError);
 }

@@ -37,8 +37,10 @@ TEST_CASE("open_checkpoint knows directories, GGUF and llama2.c files, the latte
     model.write_llama2c(folder / "stories.bin");
     std::filesystem::create_directory_symlink(folder / "hf", folder / "link");
 
-    for (const auto& [name, format] : {std::pair("hf", CheckpointFormat::hugging_face), {"link", CheckpointFormat::hugging_face},
-                                       {"model.gguf", CheckpointFormat::gguf}, {"model.bin", CheckpointFormat::gguf},
+    for (const auto& [name, format] : {std::pair("hf", CheckpointFormat::hugging_face),
+                                       {"link", CheckpointFormat::hugging_face},
+                                       {"model.gguf", CheckpointFormat::gguf},
+                                       {"model.bin", CheckpointFormat::gguf},
                                        {"stories.bin", CheckpointFormat::llama2c}}) {
         CAPTURE(name);
         const Checkpoint c = open_checkpoint(folder / name);
@@ -77,8 +79,8 @@ TEST_CASE("open_checkpoint: paths that lead nowhere, and files that are no model
     support::write_file(folder / "meta/params.json", "{}");
     refuses<UnsupportedError>(folder / "meta", "params.json");
     support::write_file(folder / "config.json", "{\"model_type\": \"llama\",}");
-    CHECK_THROWS_WITH_AS((void)open_checkpoint(folder.path()), Contains("config.json: not valid JSON at line 1, column 24"),
-                         FormatError);
+    CHECK_THROWS_WITH_AS((void)open_checkpoint(folder.path()),
+                         Contains("config.json: not valid JSON at line 1, column 24"), FormatError);
 }
 
 TEST_CASE("acceptance A03: Git LFS pointers are recognised whatever the format") {

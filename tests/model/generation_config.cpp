@@ -12,8 +12,9 @@ TEST_CASE("generation_config.json: what it says, and nothing where it is silent"
     CHECK_FALSE(none.temperature.has_value());
     CHECK(none.eos_token_id.empty());
 
-    support::write_file(folder / "generation_config.json",
-                        R"({"bos_token_id": 1, "do_sample": true, "temperature": 0.6, "top_p": 0.9, "top_k": 40, "min_p": 0.05,
+    support::write_file(
+        folder / "generation_config.json",
+        R"({"bos_token_id": 1, "do_sample": true, "temperature": 0.6, "top_p": 0.9, "top_k": 40, "min_p": 0.05,
                             "repetition_penalty": 1.1, "eos_token_id": [2, 3], "transformers_version": "4.45.0"})");
     const GenerationConfig g = read_generation_config(folder.path());
     CHECK(g.do_sample);
@@ -32,8 +33,9 @@ TEST_CASE("generation_config.json: what it says, and nothing where it is silent"
 TEST_CASE("generation_config.json: errors name file and key") {
     const support::TemporaryFolder folder;
     support::write_file(folder / "generation_config.json", R"({"temperature": "hot"})");
-    CHECK_THROWS_WITH_AS((void)read_generation_config(folder.path()), Contains("generation_config.json: 'temperature' is \"hot\""),
-                         FormatError);
+    CHECK_THROWS_WITH_AS((void)read_generation_config(folder.path()),
+                         Contains("generation_config.json: 'temperature' is \"hot\""), FormatError);
     support::write_file(folder / "generation_config.json", "{");
-    CHECK_THROWS_WITH_AS((void)read_generation_config(folder.path()), Contains("generation_config.json: not valid JSON"), FormatError);
+    CHECK_THROWS_WITH_AS((void)read_generation_config(folder.path()),
+                         Contains("generation_config.json: not valid JSON"), FormatError);
 }

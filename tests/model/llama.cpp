@@ -31,7 +31,8 @@ const int all_rows[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("forward gives the logits of the double reference, whatever the activations held before", T, f32, bf16) {
+TEST_CASE_TEMPLATE("forward gives the logits of the double reference, whatever the activations held before", T, f32,
+                   bf16) {
     const support::TinyModel tiny = support::t1();
     const Loaded<T> model(tiny);
     Context<CPU> ctx(2);
@@ -44,7 +45,8 @@ TEST_CASE_TEMPLATE("forward gives the logits of the double reference, whatever t
         CHECK(cache.size() == 10);
         REQUIRE(a.logits.shape() == Shape{10, 256});
         const std::vector<f32> logits(a.logits.data(), a.logits.data() + a.logits.numel());
-        CHECK(support::relative_error(support::as_matrix(logits, 10), tiny.logits(ids)) <= support::logits_tolerance<T>);
+        CHECK(support::relative_error(support::as_matrix(logits, 10), tiny.logits(ids)) <=
+              support::logits_tolerance<T>);
         if (round == 0) first = logits;
         CHECK(support::different_bits(logits, first) == 0);
         KVCache<T, CPU> other(model.config, 300);  // fills the activations with something else

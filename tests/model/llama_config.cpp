@@ -44,6 +44,8 @@ TEST_CASE("check_config names the place, the field, and what it found") {
            "x/config.json: num_attention_heads 4 is not a multiple of num_key_value_heads 3");
     throws([](LlamaConfig& c) { c.head_dim = 15; },
            "x/config.json: head_dim 15 is odd; the rotary embedding turns pairs of dimensions");
+    throws([](LlamaConfig& c) { c.head_dim = 1 << 30; },
+           "x/config.json: num_attention_heads 4 times head_dim 1073741824 is more than any model has");
     throws([](LlamaConfig& c) { c.rms_norm_eps = -1; },
            "x/config.json: rms_norm_eps is -1, expected a small positive number");
     throws([](LlamaConfig& c) { c.rope_parameters.rope_theta = 0; },

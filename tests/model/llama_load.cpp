@@ -106,10 +106,12 @@ TEST_CASE_TEMPLATE("llama_load: every weight of every variant, from every format
                 CAPTURE(t.name);
                 REQUIRE(found.contains(t.name));
                 // Vectors stay f32 as stored, matrices are rounded to T once.
-                CHECK(found.at(t.name) == (t.shape.size() == 1 ? expected<f32>(model, t.name) : expected<T>(model, t.name)));
+                CHECK(found.at(t.name) ==
+                      (t.shape.size() == 1 ? expected<f32>(model, t.name) : expected<T>(model, t.name)));
                 ++count;
             }
-            CHECK(found.size() == count + (model.config.tie_word_embeddings ? 1 : 0));  // no bias that is not in the file
+            CHECK(found.size() ==
+                  count + (model.config.tie_word_embeddings ? 1 : 0));  // no bias that is not in the file
             CHECK(weights.inv_freq.size() == std::size_t(model.config.head_dim) / 2);
         }
     }
@@ -212,17 +214,20 @@ TEST_CASE("llama_load: errors name file, tensor, what was found and what was exp
     const auto keep = [](std::vector<FileTensor>&) {};
     write_changed(folder / "sizes", keep, {{"intermediate_size", 136}});
     refuses<FormatError>(folder / "sizes",
-                         "tensor 'model.layers.0.mlp.gate_proj.weight' (" + (folder / "sizes/model.safetensors").string() +
+                         "tensor 'model.layers.0.mlp.gate_proj.weight' (" +
+                             (folder / "sizes/model.safetensors").string() +
                              ") has the shape [128, 64], expected [136, 64]: [intermediate_size, hidden_size]");
     write_changed(folder / "heads", keep, {{"num_key_value_heads", 4}});
     refuses<FormatError>(folder / "heads", "'model.layers.0.self_attn.k_proj.weight'");
-    refuses<FormatError>(folder / "heads", "[32, 64], expected [64, 64]: [num_key_value_heads * head_dim, hidden_size]");
+    refuses<FormatError>(folder / "heads",
+                         "[32, 64], expected [64, 64]: [num_key_value_heads * head_dim, hidden_size]");
     write_changed(folder / "vocab", keep, {{"vocab_size", 257}});
     refuses<FormatError>(folder / "vocab", "has the shape [256, 64], expected [257, 64]: [vocab_size, hidden_size]");
     write_changed(folder / "more-layers", keep, {{"num_hidden_layers", 3}});
     refuses<FormatError>(folder / "more-layers", "has no tensor 'model.layers.2.input_layernorm.weight'");
     write_changed(folder / "billions-of-layers", keep, {{"num_hidden_layers", 2147483647}});
-    refuses<FormatError>(folder / "billions-of-layers", "has no tensor 'model.layers.2147483646.input_layernorm.weight'");
+    refuses<FormatError>(folder / "billions-of-layers",
+                         "has no tensor 'model.layers.2147483646.input_layernorm.weight'");
     write_changed(folder / "biases", keep, {{"attention_bias", true}});
     refuses<FormatError>(folder / "biases", "has no tensor 'model.layers.0.self_attn.q_proj.bias'");
     write_changed(folder / "rank", [](std::vector<FileTensor>& t) { tensor(t, "model.norm.weight").shape = {1, 64}; });

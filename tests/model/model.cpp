@@ -51,7 +51,8 @@ std::vector<Token> greedy(const M& model, std::vector<Token> ids, int count) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("acceptance A01: single file, index with shards, index with one entry: the same bits", T, bf16, f32) {
+TEST_CASE_TEMPLATE("acceptance A01: single file, index with shards, index with one entry: the same bits", T, bf16,
+                   f32) {
     const TemporaryFolder folder;
     const TinyModel model = support::t0();
     for (int shards : {0, 1, 2}) {
@@ -71,7 +72,8 @@ TEST_CASE_TEMPLATE("acceptance A01: single file, index with shards, index with o
     std::filesystem::create_directory(folder / "empty");
     CHECK_THROWS_WITH_AS((Model<T, CPU>(folder / "empty")), Contains("config.json"), IoError);
     CHECK_THROWS_WITH_AS((Model<T, CPU>(folder / "empty")), Contains("model.safetensors"), IoError);
-    CHECK_THROWS_WITH_AS((Model<T, CPU>("no/such/model.gguf")), "no/such/model.gguf: no such file or directory", IoError);
+    CHECK_THROWS_WITH_AS((Model<T, CPU>("no/such/model.gguf")), "no/such/model.gguf: no such file or directory",
+                         IoError);
 }
 
 TEST_CASE_TEMPLATE("acceptance A09: tied embeddings: the logits of all five cases", T, bf16, f32) {
@@ -138,7 +140,8 @@ TEST_CASE_TEMPLATE("acceptance A15: rows of q and k in either rotary order, over
     CHECK(different_bits(logits<T>(folder / "model.bin", ids), hf) == 0);
 }
 
-TEST_CASE_TEMPLATE("acceptance A16: llama2.c checkpoints, shared and unshared, and headers that are refused", T, bf16, f32) {
+TEST_CASE_TEMPLATE("acceptance A16: llama2.c checkpoints, shared and unshared, and headers that are refused", T, bf16,
+                   f32) {
     const TemporaryFolder folder;
     const auto ids = support::random_ids(40, 256, 16);
     for (bool tied : {true, false}) {
@@ -173,7 +176,8 @@ TEST_CASE_TEMPLATE("acceptance A17: F32 norms and BF16 matrices, whatever dtype 
         for (FileTensor& t : all)
             if (t.shape.size() == 1) t = support::f32_tensor(t.name, t.shape, support::decode(t.type, t.data));
     };
-    for (const char* dtype : {"float16", "bfloat16"}) write_changed(folder / dtype, model, f32_norms, {{"dtype", dtype}});
+    for (const char* dtype : {"float16", "bfloat16"})
+        write_changed(folder / dtype, model, f32_norms, {{"dtype", dtype}});
     const auto ids = support::random_ids(20, 256);
     const std::vector<f32> a = logits<T>(folder / "float16", ids);
     CHECK(different_bits(logits<T>(folder / "bfloat16", ids), a) == 0);

@@ -12,7 +12,8 @@ namespace {
 /// A byte-level BPE of so many tokens, one letter each.
 std::string tokenizer_json(int tokens) {
     std::string vocab;
-    for (int i = 0; i < tokens; ++i) vocab += (i ? ", \"" : "\"") + std::string(1, char('a' + i)) + "\": " + std::to_string(i);
+    for (int i = 0; i < tokens; ++i)
+        vocab += (i ? ", \"" : "\"") + std::string(1, char('a' + i)) + "\": " + std::to_string(i);
     return R"({"added_tokens": [], "normalizer": null, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
         "post_processor": null, "decoder": {"type": "ByteLevel"}, "model": {"type": "BPE", "merges": [], "vocab": {)" +
            vocab + "}}}";
@@ -61,7 +62,8 @@ TEST_CASE("ModelTokenizer: in a directory, beside a file, or where the user says
     const ModelTokenizer beside_bin(checkpoint(folder / "hf/model.bin", CheckpointFormat::llama2c, 262), {});
     CHECK(beside_bin.path() == folder / "hf/tokenizer.bin");
     CHECK(beside_bin.get().vocab_size() == 262);
-    const ModelTokenizer given(checkpoint(folder / "hf", CheckpointFormat::hugging_face, 5), folder / "other/tokenizer.json");
+    const ModelTokenizer given(checkpoint(folder / "hf", CheckpointFormat::hugging_face, 5),
+                               folder / "other/tokenizer.json");
     CHECK(given.found());
     CHECK(given.get().vocab_size() == 3);
 }
@@ -82,7 +84,8 @@ TEST_CASE("ModelTokenizer: inside a GGUF file, whatever its name") {
     CHECK(tokenizer.get().encode("abb") == std::vector<Token>{2, 1});
 }
 
-TEST_CASE("acceptance K05: a missing tokenizer is named, and one with more tokens than the model refused with both numbers") {
+TEST_CASE(
+    "acceptance K05: a missing tokenizer is named, and one with more tokens than the model refused with both numbers") {
     const TemporaryFolder folder;
     const ModelTokenizer none(checkpoint(folder.path(), CheckpointFormat::hugging_face, 5), {});
     CHECK_FALSE(none.found());

@@ -33,7 +33,8 @@ constexpr int first_row[] = {0};
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("Sequence: rows asked for, in any order and number, have the logits of their positions", T, bf16, f32) {
+TEST_CASE_TEMPLATE("Sequence: rows asked for, in any order and number, have the logits of their positions", T, bf16,
+                   f32) {
     const Model<T, CPU> model = t0<T>();
     const auto ids = support::random_ids(20, 256);
     const std::vector<f32> all = support::cold(model, ids);
@@ -172,7 +173,8 @@ TEST_CASE_TEMPLATE("Sequence: a clone has the same logits, then goes its own way
     CHECK(different_bits(support::evaluate(copy, std::span(ids).subspan(30)),
                          support::from(support::cold(model, ids), 30, 256)) == 0);
     sequence.truncate(30);
-    CHECK(different_bits(support::evaluate(sequence, others), support::from(support::cold(model, joined), 30, 256)) == 0);
+    CHECK(different_bits(support::evaluate(sequence, others), support::from(support::cold(model, joined), 30, 256)) ==
+          0);
 }
 
 TEST_CASE("Sequence: keeps the model's weights alive") {

@@ -54,8 +54,8 @@ class AnyModel {
     };
 
     /// Opens a model as Model<T, D>(path, options) does. Throws DeviceError for a device that this build has not.
-    explicit AnyModel(const std::filesystem::path& path, DTypeId dtype = DTypeId::bfloat16, DeviceId device = DeviceId::cpu,
-                      const ModelOptions& options = {}) {
+    explicit AnyModel(const std::filesystem::path& path, DTypeId dtype = DTypeId::bfloat16,
+                      DeviceId device = DeviceId::cpu, const ModelOptions& options = {}) {
         require<DeviceError>(device != DeviceId::cuda, "this build has no CUDA");
         if (dtype == DTypeId::bfloat16) any_ = std::make_shared<Held<bf16, CPU>>(Model<bf16, CPU>(path, options));
         else any_ = std::make_shared<Held<f32, CPU>>(Model<f32, CPU>(path, options));
@@ -116,9 +116,11 @@ class AnyModel {
     template <DType T, Device D>
     struct Held final : Any {
         explicit Held(Model<T, D> m)
-            : model(std::move(m)),
-              known{model.config(), model.generation_config(), model.path(), model.weights_bytes(), model.format(), model.dtype(),
-                    model.device(), model.has_tokenizer(), model.threads(), model.load_ms()} {}
+            : model(std::move(m)), known{model.config(),  model.generation_config(),
+                                         model.path(),    model.weights_bytes(),
+                                         model.format(),  model.dtype(),
+                                         model.device(),  model.has_tokenizer(),
+                                         model.threads(), model.load_ms()} {}
         const Facts& facts() const override { return known; }
         const Tokenizer& tokenizer() const override { return model.tokenizer(); }
         std::span<const Token> end_ids() const override { return model.end_ids(); }

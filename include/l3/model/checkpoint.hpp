@@ -72,7 +72,8 @@ struct Checkpoint {
             require<UnsupportedError>(!fs::exists(path / "params.json", unreadable), path.string(),
                                       " holds files of Meta (params.json), which are not supported; supported are "
                                       "directories of Hugging Face, GGUF files and llama2.c checkpoints");
-            fail<IoError>(path.string(), " is no model directory: no config.json (expected config.json with model.safetensors, ",
+            fail<IoError>(path.string(),
+                          " is no model directory: no config.json (expected config.json with model.safetensors, ",
                           "or with model.safetensors.index.json and its shards)");
         }
         const std::string name = (path / "config.json").string();

@@ -38,8 +38,8 @@ class KVCache {
         return positions;
     }
     void require_room(Index n) const {
-        require<ContextFullError>(n <= capacity_ - size_, size_ + n, " tokens do not fit the context of ", capacity_, " (",
-                                  size_, " are in it)");
+        require<ContextFullError>(n <= capacity_ - size_, size_ + n, " tokens do not fit the context of ", capacity_,
+                                  " (", size_, " are in it)");
     }
     /// Forgets the positions from n on. Throws ArgumentError unless 0 <= n <= size(). Costs nothing.
     void truncate(Index n) {
@@ -73,8 +73,12 @@ class KVCache {
     using View = KVView<T, D>;
 
     KVCache(const KVCache& like, Index capacity)
-        : capacity_(capacity), num_hidden_layers_(like.num_hidden_layers_), num_key_value_heads_(like.num_key_value_heads_),
-          head_dim_(like.head_dim_), k_(like.k_.count()), v_(like.v_.count()) {}
+        : capacity_(capacity),
+          num_hidden_layers_(like.num_hidden_layers_),
+          num_key_value_heads_(like.num_key_value_heads_),
+          head_dim_(like.head_dim_),
+          k_(like.k_.count()),
+          v_(like.v_.count()) {}
 
     static Index checked(const LlamaConfig& config, Index capacity) {
         require<ArgumentError>(capacity >= 1, "a context of ", capacity, " tokens; expected at least 1");

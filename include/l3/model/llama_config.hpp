@@ -47,7 +47,7 @@ struct LlamaConfig {
 };
 
 /// Throws FormatError, naming the place and the field, for sizes that no model has. Afterwards: all sizes are positive,
-/// Nq is a multiple of Nkv, Dh is even, and no product of two of them leaves 62 bits.
+/// Nq is a multiple of Nkv, Dh is even, Nq * Dh fits 32 bits, so that no matrix has more than 2^62 elements.
 inline void check_config(const LlamaConfig& c, std::string_view where) {
     const auto positive = [&](const char* field, int value) {
         require<FormatError>(value > 0, where, ": ", field, " is ", value, ", expected a positive number");
@@ -64,6 +64,8 @@ inline void check_config(const LlamaConfig& c, std::string_view where) {
                          c.num_attention_heads, " is not a multiple of num_key_value_heads ", c.num_key_value_heads);
     require<FormatError>(c.head_dim % 2 == 0, where, ": head_dim ", c.head_dim,
                          " is odd; the rotary embedding turns pairs of dimensions");
+    require<FormatError>(Index{c.num_attention_heads} * c.head_dim <= 0x7FFFFFFF, where, ": num_attention_heads ",
+                         c.num_attention_heads, " times head_dim ", c.head_dim, " is more than any model has");
     require<FormatError>(std::isfinite(c.rms_norm_eps) && c.rms_norm_eps >= 0, where, ": rms_norm_eps is ",
                          c.rms_norm_eps, ", expected a small positive number");
 
@@ -77,8 +79,8 @@ inline void check_config(const LlamaConfig& c, std::string_view where) {
     if (rope.rope_type == RopeType::llama3) {
         positive_real("the rope scaling's low_freq_factor", rope.low_freq_factor);
         positive_real("the rope scaling's original_max_position_embeddings", rope.original_max_position_embeddings);
-        require<FormatError>(std::isfinite(rope.high_freq_factor) && rope.high_freq_factor > rope.low_freq_factor, where,
-                             ": the rope scaling's high_freq_factor is ", rope.high_freq_factor,
+        require<FormatError>(std::isfinite(rope.high_freq_factor) && rope.high_freq_factor > rope.low_freq_factor,
+                             where, ": the rope scaling's high_freq_factor is ", rope.high_freq_factor,
                              ", expected more than its low_freq_factor ", rope.low_freq_factor);
     }
     require<FormatError>(rope.divisors.empty() || Index(rope.divisors.size()) * 2 == c.head_dim, where, ": ",

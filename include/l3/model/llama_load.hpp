@@ -35,7 +35,8 @@ void plan(const Checkpoint& checkpoint, LlamaWeights<T, CPU>& w, ExpectedTensors
 
     matrix(w.embed_tokens, "model.embed_tokens", V, H, "[vocab_size, hidden_size]");
     // Looked for before a claim of a billion layers makes memory for them.
-    (void)expected.take(message("model.layers.", c.num_hidden_layers - 1, ".input_layernorm.weight"), {H}, "[hidden_size]");
+    (void)expected.take(message("model.layers.", c.num_hidden_layers - 1, ".input_layernorm.weight"), {H},
+                        "[hidden_size]");
     w.layers.resize(std::size_t(c.num_hidden_layers));
     for (int i = 0; i < c.num_hidden_layers; ++i) {
         LlamaLayer<T, CPU>& layer = w.layers[std::size_t(i)];
@@ -86,13 +87,16 @@ void plan(const Checkpoint& checkpoint, LlamaWeights<T, CPU>& w, ExpectedTensors
 /// tensor, found and expected; OutOfMemoryError; CancelledError if options.progress returns false.
 template <DType T, Device D>
     requires std::same_as<D, CPU>
-[[nodiscard]] LlamaWeights<T, D> llama_load(Context<D>& ctx, const Checkpoint& checkpoint, const LoadOptions& options = {}) {
+[[nodiscard]] LlamaWeights<T, D> llama_load(Context<D>& ctx, const Checkpoint& checkpoint,
+                                            const LoadOptions& options = {}) {
     LlamaWeights<T, D> weights;
     loading::ExpectedTensors expected(checkpoint);
     loading::Fill<T> fill;
-    loading::plan(checkpoint, weights, expected, fill);
-    expected.refuse_leftovers();
-    weights.inv_freq = rope_inv_freq(checkpoint.config.rope_parameters, checkpoint.config.head_dim);
+    ctx.serial([&] {  // eps and the frequencies are rounded as the library rounds, whatever the host's mode
+        loading::plan(checkpoint, weights, expected, fill);
+        expected.refuse_leftovers();
+        weights.inv_freq = rope_inv_freq(checkpoint.config.rope_parameters, checkpoint.config.head_dim);
+    });
     fill.run(ctx, weights, options);
     if (!weights.lm_head) weights.lm_head = weights.embed_tokens;
     return weights;

@@ -17,11 +17,12 @@ struct ModelOptions {
     Progress progress;                        ///< called with 0 to 1 while loading; false cancels
 };
 
-/// A model of dtype T on device D: a handle to immutable shared state, cheap to copy; all members may be called from any
-/// threads at once. Sequences keep what they need of it alive.
+/// A model of dtype T on device D: a handle to immutable shared state, cheap to copy; all members may be called from
+/// any threads at once. Sequences keep what they need of it alive.
 template <DType T, Device D>
 class Model {
-    static_assert(device_is_included<D>, "no models for this device: include <l3/l3.hpp> (CPU) or <l3/cuda.cuh> (CUDA)");
+    static_assert(device_is_included<D>,
+                  "no models for this device: include <l3/l3.hpp> (CPU) or <l3/cuda.cuh> (CUDA)");
 
   public:
     // So that this sentence is all the compiler says.

@@ -36,7 +36,8 @@ struct ModelInfo {
 
 /// Reads what a model is, without its weights. tokenizer: as in ModelOptions. Throws what opening the model would throw
 /// for its headers, and what its tokenizer throws if there is one.
-[[nodiscard]] inline ModelInfo read_model_info(const std::filesystem::path& path, const std::filesystem::path& tokenizer = {}) {
+[[nodiscard]] inline ModelInfo read_model_info(const std::filesystem::path& path,
+                                               const std::filesystem::path& tokenizer = {}) {
     Checkpoint checkpoint = open_checkpoint(path);
     ModelInfo info;
     info.path = path;

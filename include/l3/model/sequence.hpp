@@ -29,7 +29,8 @@ class Sequence {
     void evaluate(std::span<const Token> tokens, std::span<const int> rows_with_logits, std::stop_token stop = {}) {
         for (Token token : tokens)
             require<ArgumentError>(0 <= token && token < config_->vocab_size, "token id ", token,
-                                   " is outside of the vocabulary: ids are from 0 to below vocab_size ", config_->vocab_size);
+                                   " is outside of the vocabulary: ids are from 0 to below vocab_size ",
+                                   config_->vocab_size);
         for (int row : rows_with_logits)
             require<ArgumentError>(0 <= row && row < Index(tokens.size()), "logits of row ", row, " of ", tokens.size(),
                                    " tokens were asked for");
@@ -77,7 +78,10 @@ class Sequence {
   private:
     Sequence(std::shared_ptr<const LlamaConfig> config, std::shared_ptr<const LlamaWeights<T, D>> weights,
              Context<D> context, KVCache<T, D> cache)
-        : config_(std::move(config)), weights_(std::move(weights)), context_(std::move(context)), cache_(std::move(cache)) {}
+        : config_(std::move(config)),
+          weights_(std::move(weights)),
+          context_(std::move(context)),
+          cache_(std::move(cache)) {}
 
     std::shared_ptr<const LlamaConfig> config_;
     std::shared_ptr<const LlamaWeights<T, D>> weights_;

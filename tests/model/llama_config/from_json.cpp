@@ -126,19 +126,23 @@ TEST_CASE("acceptance A13: head_dim as given, derived only where heads divide th
 TEST_CASE("config.json: other families, activations and architectures are refused by name") {
     for (const char* family : {"qwen2", "qwen3", "gemma2", "mixtral", "phi3", "smollm3", "ministral", "gpt_neox"})
         CHECK_THROWS_WITH_AS((void)read(json{{"model_type", family}}),
-                             Contains(("model_type '" + std::string(family) + "' is not supported").c_str()), UnsupportedError);
-    refuses<UnsupportedError>(R"({"architectures": ["LlamaForSequenceClassification"]})", "'LlamaForSequenceClassification'");
+                             Contains(("model_type '" + std::string(family) + "' is not supported").c_str()),
+                             UnsupportedError);
+    refuses<UnsupportedError>(R"({"architectures": ["LlamaForSequenceClassification"]})",
+                              "'LlamaForSequenceClassification'");
     refuses<UnsupportedError>(R"({"hidden_act": "gelu"})", "hidden_act 'gelu' is not supported; supported is silu");
     json without = plain;
     without.erase("model_type");
-    CHECK_THROWS_WITH_AS((void)config_from_json(io::JsonObject(without, "c.json")), "c.json: no 'model_type'", FormatError);
+    CHECK_THROWS_WITH_AS((void)config_from_json(io::JsonObject(without, "c.json")), "c.json: no 'model_type'",
+                         FormatError);
 }
 
 TEST_CASE("config.json: an attention window is refused unless it spans every position") {
     refuses<UnsupportedError>(R"({"model_type": "mistral", "sliding_window": 16, "max_position_embeddings": 256})",
                               "sliding_window is 16, less than max_position_embeddings 256");
-    refuses<UnsupportedError>(R"({"model_type": "mistral"})",
-                              "sliding_window is 4096 (the default of mistral), less than max_position_embeddings 131072");
+    refuses<UnsupportedError>(
+        R"({"model_type": "mistral"})",
+        "sliding_window is 4096 (the default of mistral), less than max_position_embeddings 131072");
     refuses<UnsupportedError>(R"({"layer_types": ["full_attention", "sliding_attention"]})", "'sliding_attention'");
     CHECK_NOTHROW((void)read(R"({"model_type": "mistral", "sliding_window": 256, "max_position_embeddings": 256})"));
     CHECK_NOTHROW((void)read(R"({"model_type": "mistral", "max_position_embeddings": 4096})"));
@@ -149,7 +153,8 @@ TEST_CASE("config.json: what would change the mathematics and is not understood 
     refuses<UnsupportedError>(R"({"attention_multiplier": 0.2})", "'attention_multiplier' is 0.2");
     refuses<UnsupportedError>(R"({"final_logit_softcapping": 30.0})", "'final_logit_softcapping' is 30.0");
     refuses<UnsupportedError>(R"({"num_experts": 8})", "'num_experts' is 8");
-    refuses<UnsupportedError>(R"({"quantization_config": {"quant_method": "gptq", "bits": 4}})", "'quantization_config' is an object");
+    refuses<UnsupportedError>(R"({"quantization_config": {"quant_method": "gptq", "bits": 4}})",
+                              "'quantization_config' is an object");
     refuses<UnsupportedError>(R"({"rope_interleaved": true})", "'rope_interleaved' is true, expected false");
     refuses<UnsupportedError>(R"({"use_rope": false})", "'use_rope' is false");
     refuses<UnsupportedError>(R"({"partial_rotary_factor": 0.5})", "'partial_rotary_factor' is 0.5, expected 1");
@@ -168,7 +173,8 @@ TEST_CASE("config.json: values of another type or range are named") {
     refuses<FormatError>(R"({"eos_token_id": "2"})", "'eos_token_id' is \"2\"");
     json without = plain;
     without.erase("num_attention_heads");
-    CHECK_THROWS_WITH_AS((void)config_from_json(io::JsonObject(without, "c.json")), "c.json: no 'num_attention_heads'", FormatError);
+    CHECK_THROWS_WITH_AS((void)config_from_json(io::JsonObject(without, "c.json")), "c.json: no 'num_attention_heads'",
+                         FormatError);
 }
 
 TEST_CASE("config.json of the shared tiny models: opened or refused by family") {
@@ -187,11 +193,14 @@ TEST_CASE("config.json of the shared tiny models: opened or refused by family") 
             const json j = io::read_json(path);
             const std::string family = m.at("model_type"), features = m.at("features").dump();
             if (family != "llama" && family != "mistral") {
-                CHECK_THROWS_WITH_AS((void)config_from_json(io::JsonObject(j, path.string())), Contains(("'" + family + "'").c_str()), UnsupportedError);
+                CHECK_THROWS_WITH_AS((void)config_from_json(io::JsonObject(j, path.string())),
+                                     Contains(("'" + family + "'").c_str()), UnsupportedError);
             } else if (features.find("yarn") != features.npos) {
-                CHECK_THROWS_WITH_AS((void)config_from_json(io::JsonObject(j, path.string())), Contains("'yarn'"), UnsupportedError);
+                CHECK_THROWS_WITH_AS((void)config_from_json(io::JsonObject(j, path.string())), Contains("'yarn'"),
+                                     UnsupportedError);
             } else if (j.value("sliding_window", json()).is_number()) {
-                CHECK_THROWS_WITH_AS((void)config_from_json(io::JsonObject(j, path.string())), Contains("sliding_window is 16"), UnsupportedError);
+                CHECK_THROWS_WITH_AS((void)config_from_json(io::JsonObject(j, path.string())),
+                                     Contains("sliding_window is 16"), UnsupportedError);
             } else {
                 CHECK(config_from_json(io::JsonObject(j, path.string())).vocab_size == m.at("V"));
                 ++opened;

@@ -14,7 +14,8 @@ void write(const std::filesystem::path& path, double theta, bool tied = false) {
     model.config.tie_word_embeddings = tied;
     model.write_llama2c(path);
     std::string bytes = support::read_file(path);
-    const std::size_t M = 512, half = 8, head = tied ? 0 : 256 * 64 * 4, tables = bytes.size() - head - 2 * M * half * 4;
+    const std::size_t M = 512, half = 8, head = tied ? 0 : 256 * 64 * 4,
+                      tables = bytes.size() - head - 2 * M * half * 4;
     for (std::size_t p = 0; p < M; ++p)
         for (std::size_t i = 0; i < half; ++i) {
             const double angle = double(p) * std::pow(theta, -double(i) / double(half));
@@ -49,7 +50,8 @@ TEST_CASE("acceptance A16: the legacy header of llama2.c, shared and unshared") 
 TEST_CASE("llama2.c: a checkpoint made with another theta is refused, one without tables is not") {
     const TemporaryFolder folder;
     write(folder / "llama3.bin", 500000);
-    CHECK_THROWS_WITH_AS((void)config_from_llama2c(io::open_llama2c(folder / "llama3.bin")), Contains("llama3.bin"), UnsupportedError);
+    CHECK_THROWS_WITH_AS((void)config_from_llama2c(io::open_llama2c(folder / "llama3.bin")), Contains("llama3.bin"),
+                         UnsupportedError);
     CHECK_THROWS_WITH_AS((void)config_from_llama2c(io::open_llama2c(folder / "llama3.bin")),
                          Contains("made with a theta of about 500000 "), UnsupportedError);
     support::t0().write_llama2c(folder / "nan.bin");

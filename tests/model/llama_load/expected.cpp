@@ -24,7 +24,8 @@ TEST_CASE("ExpectedTensors finds tensors by their Hugging Face names in files of
     CHECK_THROWS_WITH_AS((void)loading::ExpectedTensors(gguf).take("model.layers.1.mlp.up_proj.weight", {4}, ""),
                          "the/model has no tensor 'blk.1.ffn_up.weight'", FormatError);
     CHECK_THROWS_WITH_AS((void)loading::ExpectedTensors(gguf).take("model.norm.weight", {5}, "[hidden_size]"),
-                         "tensor 'output_norm.weight' (in memory) has the shape [4], expected [5]: [hidden_size]", FormatError);
+                         "tensor 'output_norm.weight' (in memory) has the shape [4], expected [5]: [hidden_size]",
+                         FormatError);
 }
 
 TEST_CASE("ExpectedTensors refuses leftovers of the model's own parts only") {

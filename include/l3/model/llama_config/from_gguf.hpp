@@ -94,11 +94,12 @@ inline LlamaConfig config_from_gguf(const io::Gguf& gguf) {
     else c.head_dim = derived_head_dim(c.hidden_size, c.num_attention_heads, where);
     for (const char* same : {"llama.attention.value_length", "llama.rope.dimension_count"})
         if (const int length = meta.get_or(same, c.head_dim); length != c.head_dim)
-            fail<UnsupportedError>(where, ": metadata '", same, "' is ", length, ", expected the length of keys, ", c.head_dim);
+            fail<UnsupportedError>(where, ": metadata '", same, "' is ", length, ", expected the length of keys, ",
+                                   c.head_dim);
     const int window = meta.get_or("llama.attention.sliding_window", 0);
-    require<UnsupportedError>(window == 0 || window >= c.max_position_embeddings, where,
-                              ": metadata 'llama.attention.sliding_window' is ", window, ", less than the context length ",
-                              c.max_position_embeddings, "; attention windows are not supported");
+    require<UnsupportedError>(
+        window == 0 || window >= c.max_position_embeddings, where, ": metadata 'llama.attention.sliding_window' is ",
+        window, ", less than the context length ", c.max_position_embeddings, "; attention windows are not supported");
     if (const auto size = meta.find<int>("llama.vocab_size")) c.vocab_size = *size;
     else c.vocab_size = int(std::min<Index>(gguf.tensors.at("token_embd.weight").shape.rows(), 0x7FFFFFFF));
     c.rope_parameters = llama_config::rope_from_gguf(gguf);

@@ -13,7 +13,8 @@ inline void refuse_unknown_keys(const io::JsonObject& config) {
         if (value.is_null() || is_understood(key) || is_bookkeeping(key)) continue;
         const std::string_view neutral = neutral_value(key);
         if (neutral.empty())
-            config.fail_type<UnsupportedError>(key, value, "no such key: l3 does not know what it changes in the model");
+            config.fail_type<UnsupportedError>(key, value,
+                                               "no such key: l3 does not know what it changes in the model");
         if (value != nlohmann::json::parse(neutral))
             config.fail_type<UnsupportedError>(key, value, message(neutral, ", the only value that is supported"));
     }
@@ -21,8 +22,8 @@ inline void refuse_unknown_keys(const io::JsonObject& config) {
 
 /// Throws UnsupportedError unless model_type and architectures name a family that this is.
 inline void check_family(const io::JsonObject& config, const std::string& model_type) {
-    require<UnsupportedError>(model_type == "llama" || model_type == "mistral", config.name(), ": model_type '", model_type,
-                              "' is not supported; supported are llama and mistral");
+    require<UnsupportedError>(model_type == "llama" || model_type == "mistral", config.name(), ": model_type '",
+                              model_type, "' is not supported; supported are llama and mistral");
     for (const std::string& name : config.get_or<std::vector<std::string>>("architectures", {})) {
         const bool known = name == "LlamaForCausalLM" || name == "LLaMAForCausalLM" || name == "MistralForCausalLM";
         require<UnsupportedError>(known, config.name(), ": architecture '", name,
@@ -47,7 +48,8 @@ inline RopeParameters rope_from_json(const io::JsonObject& config) {
     if (type == "linear") rope.rope_type = RopeType::linear;
     else if (type == "llama3") rope.rope_type = RopeType::llama3;
     else if (type != "default")
-        fail<UnsupportedError>(config.name(), ": rope type '", type, "' is not supported; supported are default, linear and llama3");
+        fail<UnsupportedError>(config.name(), ": rope type '", type,
+                               "' is not supported; supported are default, linear and llama3");
     for (const auto& [key, value] : given.json().items()) {
         constexpr std::string_view known[] = {"factor", "high_freq_factor", "low_freq_factor",
                                               "original_max_position_embeddings", "rope_theta", "rope_type", "type"};

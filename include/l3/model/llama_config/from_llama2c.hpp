@@ -5,9 +5,9 @@
 
 namespace l3::inline v0 {
 
-/// The header of a llama2.c checkpoint, which says nothing of theta and eps: they are those of llama2.c, 10000 and 1e-5.
-/// Throws FormatError, and UnsupportedError if the rotary tables in the file were made with another theta (llama3.c
-/// writes such files). Tables that hold no numbers at that place say nothing.
+/// The header of a llama2.c checkpoint, which says nothing of theta and eps: they are those of llama2.c, 10000 and
+/// 1e-5. Throws FormatError, and UnsupportedError if the rotary tables in the file were made with another theta
+/// (llama3.c writes such files). Tables that hold no numbers at that place say nothing.
 inline LlamaConfig config_from_llama2c(const io::Llama2c& file) {
     LlamaConfig c;
     c.hidden_size = file.hidden_size;
@@ -28,7 +28,8 @@ inline LlamaConfig config_from_llama2c(const io::Llama2c& file) {
         io::convert_rows(file.rope_sin, 1, 2, sines.data());
         const double expected = std::sin(std::pow(c.rope_parameters.rope_theta, -2.0 / c.head_dim));
         const double found = double(sines[1]);
-        require<UnsupportedError>(!(found > 0 && found < 1) || std::abs(found - expected) < 1e-3 * expected, file.path.string(),
+        require<UnsupportedError>(!(found > 0 && found < 1) || std::abs(found - expected) < 1e-3 * expected,
+                                  file.path.string(),
                                   ": the rotary tables of this checkpoint were made with a theta of about ",
                                   std::pow(std::asin(std::clamp(found, 0.0, 1.0)), -c.head_dim / 2.0),
                                   " (llama3.c writes such files); supported is llama2.c's 10000");

@@ -7,6 +7,7 @@
 // the logits whatever its value (bookkeeping), or changes nothing with one value (neutral); anything else is refused.
 namespace l3::inline v0::llama_config {
 
+// clang-format off: lists to be read, not columns
 /// Read by from_json.hpp.
 inline constexpr std::string_view understood_keys[] = {
     "architectures", "attention_bias", "bos_token_id", "dtype", "eos_token_id", "head_dim", "hidden_act", "hidden_size",
@@ -26,9 +27,9 @@ inline constexpr std::string_view bookkeeping_keys[] = {
     "gradient_checkpointing", "hidden_dropout", "hidden_dropout_prob", "initializer_range", "neftune_noise_alpha",
     "problem_type", "resid_pdrop",
     // how it is run
-    "_attn_implementation", "_attn_implementation_autoset", "_flash_attn_2_enabled", "attn_implementation", "chunk_size_feed_forward",
-    "output_attentions", "output_hidden_states", "output_scores", "pretraining_tp", "return_dict",
-    "return_dict_in_generate", "tf_legacy_loss", "torchscript", "use_bfloat16", "use_cache", "use_flash_attention",
+    "_attn_implementation", "_attn_implementation_autoset", "_flash_attn_2_enabled", "attn_implementation",
+    "chunk_size_feed_forward", "output_attentions", "output_hidden_states", "output_scores", "pretraining_tp",
+    "return_dict", "return_dict_in_generate", "tf_legacy_loss", "torchscript", "use_bfloat16", "use_cache", "use_flash_attention",
     // lengths that bound nothing here
     "max_sequence_length", "model_max_length",
     // ids and labels
@@ -41,6 +42,7 @@ inline constexpr std::string_view bookkeeping_keys[] = {
     "no_repeat_ngram_size", "num_beam_groups", "num_beams", "num_return_sequences", "remove_invalid_values",
     "repetition_penalty", "temperature", "top_k", "top_p", "typical_p",
 };
+// clang-format on
 
 struct NeutralKey {
     std::string_view key, value;  // JSON

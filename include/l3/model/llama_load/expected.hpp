@@ -13,16 +13,18 @@ class ExpectedTensors {
     [[nodiscard]] std::string name_in_file(std::string_view name) const {
         return checkpoint_.format == CheckpointFormat::gguf ? gguf_tensor_name(name) : std::string(name);
     }
-    [[nodiscard]] bool contains(std::string_view name) const { return checkpoint_.tensors.contains(name_in_file(name)); }
+    [[nodiscard]] bool contains(std::string_view name) const {
+        return checkpoint_.tensors.contains(name_in_file(name));
+    }
 
     /// Throws FormatError naming file, tensor, the shape found and the one expected (in numbers and in words), or that
     /// there is no such tensor; UnsupportedError naming tensor and type if its type cannot be read.
     const io::StoredTensor& take(std::string_view name, const Shape& shape, std::string_view in_words) {
         const io::StoredTensor& found = checkpoint_.tensors.at(name_in_file(name));
-        require<FormatError>(found.shape == shape, found.where(), " has the shape ", found.shape, ", expected ", shape, ": ",
-                             in_words);
-        require<UnsupportedError>(io::can_convert(found.type), found.where(), " has the type ", io::storage_name(found.type),
-                                  "; F32, F16, BF16, Q8_0, Q4_0 and Q4_1 are read");
+        require<FormatError>(found.shape == shape, found.where(), " has the shape ", found.shape, ", expected ", shape,
+                             ": ", in_words);
+        require<UnsupportedError>(io::can_convert(found.type), found.where(), " has the type ",
+                                  io::storage_name(found.type), "; F32, F16, BF16, Q8_0, Q4_0 and Q4_1 are read");
         used_.insert(&found);
         return found;
     }
@@ -51,8 +53,10 @@ class ExpectedTensors {
             const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), layer);
             return error == std::errc() && layer < checkpoint_.config.num_hidden_layers;
         }
-        if (gguf) return name.starts_with("output") || name.starts_with("token_embd") || name.starts_with("rope_factors");
-        return name.starts_with("lm_head.") || name.starts_with("model.norm.") || name.starts_with("model.embed_tokens.");
+        if (gguf)
+            return name.starts_with("output") || name.starts_with("token_embd") || name.starts_with("rope_factors");
+        return name.starts_with("lm_head.") || name.starts_with("model.norm.") ||
+               name.starts_with("model.embed_tokens.");
     }
 
     const Checkpoint& checkpoint_;

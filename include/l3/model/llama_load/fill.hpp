@@ -90,7 +90,8 @@ class Fill {
     }
 
     void copy_matrix(Context<CPU>& ctx, const Copy<T>& c, Tensor<T, CPU>& to, const LoadOptions& options) {
-        const Index row_bytes = to.cols() * Index{sizeof(T)}, rows_at_once = std::max<Index>(1, piece_bytes / row_bytes);
+        const Index row_bytes = to.cols() * Index{sizeof(T)},
+                    rows_at_once = std::max<Index>(1, piece_bytes / row_bytes);
         for (Index first = 0; first < to.rows(); first += rows_at_once) {
             const Index n = std::min(rows_at_once, to.rows() - first);
             ctx.parallel(n, ceil_div(grain_bytes, row_bytes), [&](Index begin, Index end, int) {
@@ -130,7 +131,8 @@ class Fill {
         report(options, double(done_) / double(total_));
     }
     void report(const LoadOptions& options, double share) {
-        if (!options.progress || (share > 0 && share < 1 && share - last_ < 0.001)) return;  // not for every small tensor
+        if (!options.progress || (share > 0 && share < 1 && share - last_ < 0.001))
+            return;  // not for every small tensor
         last_ = share;
         if (!options.progress(share)) fail<CancelledError>("loading was cancelled");
     }
