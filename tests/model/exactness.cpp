@@ -61,7 +61,7 @@ TEST_CASE_TEMPLATE("exactness: the whole model has the bits of the contract, com
         const auto ids = support::random_ids(n, tiny.config.vocab_size);
         const TemporaryFolder folder;
         tiny.write_directory(folder / "hf");
-        const Model<T, CPU> model(folder / "hf", support::with_threads(2));
+        const auto model = support::open<T>(folder / "hf", 2);
 
         Context<CPU> ctx(1);
         support::TestTensor<f32> cos({n, tiny.config.head_dim / 2}), sin({n, tiny.config.head_dim / 2});
@@ -76,11 +76,11 @@ TEST_CASE_TEMPLATE("exactness: any number of threads, any chunks, prefill or dec
     for_each_model([](const std::filesystem::path& path, Index V) {
         // Past the border of a block of attention.
         const auto ids = support::random_ids(support::sanitized ? 70 : 290, V);
-        const std::vector<f32> expected = support::cold(Model<T, CPU>(path, support::with_threads(1)), ids);
+        const std::vector<f32> expected = support::cold(support::open<T>(path, 1), ids);
         for (int threads : {1, 2, 3, 5}) {
             CAPTURE(threads);
             if (support::sanitized && threads != 3) continue;
-            const Model<T, CPU> model(path, support::with_threads(threads));
+            const auto model = support::open<T>(path, threads);
             for (const std::vector<int>& chunks : threads == 2 ? all_chunkings : few_chunkings) {
                 CAPTURE(chunks.front());
                 CHECK(different_bits(support::cold(model, ids, chunks), expected) == 0);
@@ -91,7 +91,7 @@ TEST_CASE_TEMPLATE("exactness: any number of threads, any chunks, prefill or dec
 
 TEST_CASE_TEMPLATE("exactness: cold or with a reused prefix, after an edit anywhere", T, f32, bf16) {
     for_each_model([](const std::filesystem::path& path, Index V) {
-        const Model<T, CPU> model(path, support::with_threads(2));
+        const auto model = support::open<T>(path, 2);
         support::Random random{7};
         auto ids = support::random_ids(290, V);
         auto sequence = model.new_sequence(300);
@@ -116,7 +116,7 @@ TEST_CASE_TEMPLATE("exactness: cold or with a reused prefix, after an edit anywh
 
 TEST_CASE_TEMPLATE("exactness: which rows are asked for, and clones, change nothing", T, f32, bf16) {
     for_each_model([](const std::filesystem::path& path, Index V) {
-        const Model<T, CPU> model(path, support::with_threads(3));
+        const auto model = support::open<T>(path, 3);
         const auto ids = support::random_ids(100, V), other = support::random_ids(40, V, 1);
         const std::vector<f32> expected = support::cold(model, ids);
 
@@ -141,7 +141,7 @@ TEST_CASE_TEMPLATE("exactness: which rows are asked for, and clones, change noth
 
 TEST_CASE_TEMPLATE("exactness: whatever else is evaluated beside it", T, f32, bf16) {
     for_each_model([](const std::filesystem::path& path, Index V) {
-        const Model<T, CPU> model(path, support::with_threads(3));
+        const auto model = support::open<T>(path, 3);
         std::vector<std::vector<Token>> texts;
         std::vector<std::vector<f32>> expected;
         for (std::uint64_t i = 0; i < 4; ++i) {
@@ -163,7 +163,7 @@ TEST_CASE_TEMPLATE("exactness: whatever else is evaluated beside it", T, f32, bf
 TEST_CASE_TEMPLATE("acceptance E01: reuse does not change the answer", T, f32, bf16) {
     const TemporaryFolder folder;
     support::t0().write_directory(folder / "hf");
-    const Model<T, CPU> model(folder / "hf", support::with_threads(2));
+    const auto model = support::open<T>(folder / "hf", 2);
     const auto ids = support::random_ids(100, 256), prompt = std::vector<Token>(ids);
     const auto run = [&](std::vector<int> chunks, Index cached) {
         auto sequence = model.new_sequence(200);
@@ -189,7 +189,7 @@ TEST_CASE_TEMPLATE("acceptance E01: reuse does not change the answer", T, f32, b
 TEST_CASE_TEMPLATE("acceptance E11: chunks may start at any position", T, f32, bf16) {
     const TemporaryFolder folder;
     support::t1().write_directory(folder / "hf");
-    const Model<T, CPU> model(folder / "hf", support::with_threads(2));
+    const auto model = support::open<T>(folder / "hf", 2);
     const auto ids = support::random_ids(100, 256);
     const std::vector<f32> expected = support::cold(model, ids);
     for (int chunk : {1, 2, 3, 7, 16, 33}) {
@@ -203,14 +203,14 @@ TEST_CASE_TEMPLATE("acceptance F07: the same result for any number of threads, r
     const TemporaryFolder folder;
     support::t0().write_directory(folder / "hf");
     const auto ids = support::random_ids(100, 256);
-    const std::vector<f32> expected = support::cold(Model<T, CPU>(folder / "hf", support::with_threads(1)), ids);
+    const std::vector<f32> expected = support::cold(support::open<T>(folder / "hf", 1), ids);
     for (int threads : {1, 2, 3, 5, 8, 16}) {
         CAPTURE(threads);
-        const Model<T, CPU> model(folder / "hf", support::with_threads(threads));
+        const auto model = support::open<T>(folder / "hf", threads);
         CHECK(different_bits(support::cold(model, ids), expected) == 0);
         for (int batch : {1, 8, 16, 64}) CHECK(different_bits(support::cold(model, ids, {batch}), expected) == 0);
     }
-    const Model<T, CPU> model(folder / "hf", support::with_threads(3));
+    const auto model = support::open<T>(folder / "hf", 3);
     Index different = 0;
     for (int i = 0; i < (support::sanitized ? 10 : 100); ++i)
         different += different_bits(support::cold(model, ids), expected);
@@ -270,8 +270,8 @@ TEST_CASE("acceptance F05: bf16 rounds where the contract says, so a trained mod
     }
     const TemporaryFolder folder;
     rewrite_as_bf16(*shared / "llama2c" / "stories260K.bin", folder / "hf");
-    const Model<f32, CPU> exact(folder / "hf", support::with_threads(2));
-    const Model<bf16, CPU> rounded(folder / "hf", support::with_threads(2));
+    const auto exact = support::open<f32>(folder / "hf", 2);
+    const auto rounded = support::open<bf16>(folder / "hf", 2);
     const Index V = exact.config().vocab_size;
     double loss_f32 = 0, loss_bf16 = 0;
     int agreed = 0, positions = 0;
@@ -329,7 +329,7 @@ TEST_CASE_TEMPLATE("exactness: SmolLM2", T, f32, bf16) {
         MESSAGE("SKIPPED: no SmolLM2 in the cache (run scripts/get-model)");
         return;
     }
-    const Model<T, CPU> model(*path, support::with_threads(2));
+    const auto model = support::open<T>(*path, 2);
     const Index n = support::sanitized ? 20 : 80, V = model.config().vocab_size;
     const auto ids = support::random_ids(n, V);
     const std::vector<f32> expected = support::cold(model, ids);
@@ -350,7 +350,7 @@ TEST_CASE_TEMPLATE("exactness: SmolLM2", T, f32, bf16) {
     if (support::sanitized) return;
     for (int threads : {1, 3, 5}) {
         CAPTURE(threads);
-        const Model<T, CPU> other(*path, support::with_threads(threads));
+        const auto other = support::open<T>(*path, threads);
         CHECK(different_bits(support::cold(other, ids, {threads == 3 ? 1 : 1 << 20}), expected) == 0);
     }
 }

@@ -13,7 +13,7 @@ TEST_CASE_TEMPLATE("golden: NumPy's logits of tiny models", T, f32, bf16) {
         CAPTURE(golden.model.name);
         const TemporaryFolder folder;
         golden.model.write_directory(folder / "hf");
-        const std::vector<f32> logits = support::cold(Model<T, CPU>(folder / "hf"), golden.ids);
+        const std::vector<f32> logits = support::cold(support::open<T>(folder / "hf"), golden.ids);
         const auto found = golden.chosen(support::as_matrix(logits, Index(golden.ids.size())));
         CHECK(support::max_error(found, golden.logits) <= support::logits_tolerance<T> * golden.max_abs_logit);
     }
@@ -56,7 +56,7 @@ TEST_CASE_TEMPLATE("golden: the logits of transformers for ../shared/data/tiny, 
         std::vector<f32> first;
         for (const std::filesystem::path& path : models) {
             CAPTURE(path.string());
-            const std::vector<f32> logits = support::cold(Model<T, CPU>(path), ids);
+            const std::vector<f32> logits = support::cold(support::open<T>(path), ids);
             const auto found = support::as_matrix(logits, Index(ids.size()));
             CHECK(support::relative_error(found, expected) <= support::logits_tolerance<T>);
             if (first.empty()) first = logits;
@@ -77,7 +77,7 @@ TEST_CASE_TEMPLATE("golden: the logits of transformers for SmolLM2", T, f32, bf1
     }
     const auto golden = support::read_safetensors(*shared / "smollm2" / "golden.safetensors");
     const auto ids = support::ids_of(golden.at("ids")), positions = support::ids_of(golden.at("positions"));
-    const Model<T, CPU> model(*path);
+    const auto model = support::open<T>(*path);
     auto sequence = model.new_sequence(Index(ids.size()));
     sequence.evaluate(ids, positions);
     std::vector<f32> logits;
@@ -97,7 +97,7 @@ TEST_CASE("golden: stories260K continues the start token as llama2.c does") {
     }
     ModelOptions options;
     options.tokenizer = *shared / "llama2c" / "tok512.bin";
-    const Model<f32, CPU> model(*shared / "llama2c" / "stories260K.bin", options);
+    const auto model = support::open<f32>(*shared / "llama2c" / "stories260K.bin", options);
     auto sequence = model.new_sequence(257);
     std::vector<Token> ids{1};
     std::string text;

@@ -43,7 +43,7 @@ TEST_CASE_TEMPLATE("every variant gives the logits of the double reference, in e
         std::vector<f32> first;
         for (const auto& [format, path] : write_all(tiny, folder)) {
             CAPTURE(format);
-            const Model<T, CPU> model(path, support::with_threads(2));
+            const auto model = support::open<T>(path, 2);
             const std::vector<f32> logits = support::cold(model, ids);
             const double error = support::relative_error(support::as_matrix(logits, Index(ids.size())), expected);
             CHECK(error <= support::logits_tolerance<T>);
@@ -61,19 +61,9 @@ TEST_CASE("bf16 is as near to the double reference as rounding at the contract's
         const TemporaryFolder folder;
         tiny.write_directory(folder / "hf");
         const auto ids = support::random_ids(30, tiny.config.vocab_size);
-        const std::vector<f32> logits = support::cold(Model<bf16, CPU>(folder / "hf", support::with_threads(2)), ids);
+        const std::vector<f32> logits = support::cold(support::open<bf16>(folder / "hf", 2), ids);
         const reference::Matrix rounded = tiny.logits(ids, reference::to_bf16);
         CHECK(support::relative_error(support::as_matrix(logits, 30), rounded) <= 1e-2);
-    }
-}
-
-TEST_CASE("every variant is opened by the dtype chosen at run time, with the same bits") {
-    for (const TinyModel& tiny : {support::t0("BF16"), support::t1()}) {
-        const TemporaryFolder folder;
-        tiny.write_directory(folder / "hf");
-        const auto ids = support::random_ids(20, tiny.config.vocab_size);
-        CHECK(support::different_bits(support::cold(Model<bf16, CPU>(folder / "hf"), ids),
-                                      support::cold(Model<bf16, CPU>(folder / "hf", support::with_threads(1)), ids)) == 0);
     }
 }
 
@@ -85,7 +75,7 @@ TEST_CASE_TEMPLATE("acceptance A15: one random T0 gives the same numbers from al
     tiny.write_directory(folder / "hf");
     tiny.write_gguf(folder / "model.gguf");
     tiny.write_llama2c(folder / "model.bin");
-    const std::vector<f32> hf = support::cold(Model<T, CPU>(folder / "hf"), ids);
-    CHECK(support::different_bits(support::cold(Model<T, CPU>(folder / "model.gguf"), ids), hf) == 0);
-    CHECK(support::different_bits(support::cold(Model<T, CPU>(folder / "model.bin"), ids), hf) == 0);
+    const std::vector<f32> hf = support::cold(support::open<T>(folder / "hf"), ids);
+    CHECK(support::different_bits(support::cold(support::open<T>(folder / "model.gguf"), ids), hf) == 0);
+    CHECK(support::different_bits(support::cold(support::open<T>(folder / "model.bin"), ids), hf) == 0);
 }

@@ -6,6 +6,17 @@
 #include <l3/ops/cpu/ops.hpp>
 #include <numeric>
 
+// Compiled in tests/models.cpp.
+extern template void l3::forward<l3::f32, l3::CPU>(l3::Context<l3::CPU>&, const l3::LlamaConfig&,
+                                                   const l3::LlamaWeights<l3::f32, l3::CPU>&,
+                                                   l3::KVCache<l3::f32, l3::CPU>&, l3::Activations<l3::f32, l3::CPU>&,
+                                                   std::span<const l3::Token>, std::span<const int>);
+extern template void l3::forward<l3::bf16, l3::CPU>(l3::Context<l3::CPU>&, const l3::LlamaConfig&,
+                                                    const l3::LlamaWeights<l3::bf16, l3::CPU>&,
+                                                    l3::KVCache<l3::bf16, l3::CPU>&,
+                                                    l3::Activations<l3::bf16, l3::CPU>&, std::span<const l3::Token>,
+                                                    std::span<const int>);
+
 namespace support {
 
 /// Where tests and scripts/get-model keep the demo model; absent: a test says so loudly and returns.
@@ -35,6 +46,14 @@ inline l3::ModelOptions with_threads(int threads) {
     l3::ModelOptions options;
     options.threads = threads;
     return options;
+}
+
+/// Opens a model. Defined in tests/models.cpp: loaders and kernels take long to compile, there once for all tests.
+template <class T>
+l3::Model<T, CPU> open(const std::filesystem::path& path, const l3::ModelOptions& options);
+template <class T>
+l3::Model<T, CPU> open(const std::filesystem::path& path, int threads = 2) {
+    return open<T>(path, with_threads(threads));
 }
 
 /// Evaluates ids after what the sequence holds, in chunks of these sizes (the last one repeats), and appends the logits
