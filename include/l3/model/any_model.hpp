@@ -54,8 +54,10 @@ class AnyModel {
     };
 
     /// Opens a model as Model<T, D>(path, options) does. Throws DeviceError for a device that this build has not.
-    explicit AnyModel(const std::filesystem::path& path, DTypeId dtype = DTypeId::bfloat16,
-                      DeviceId device = DeviceId::cpu, const ModelOptions& options = {}) {
+    /// A template, so that only those who call it compile the library for every dtype.
+    template <std::convertible_to<std::filesystem::path> Path>
+    explicit AnyModel(const Path& path, DTypeId dtype = DTypeId::bfloat16, DeviceId device = DeviceId::cpu,
+                      const ModelOptions& options = {}) {
         require<DeviceError>(device != DeviceId::cuda, "this build has no CUDA");
         if (dtype == DTypeId::bfloat16) any_ = std::make_shared<Held<bf16, CPU>>(Model<bf16, CPU>(path, options));
         else any_ = std::make_shared<Held<f32, CPU>>(Model<f32, CPU>(path, options));
