@@ -120,15 +120,15 @@ int main(int argc, char** argv) {
     options.common.add_dtype(app);
     options.common.add_device(app);
     app.add_option("-t,--threads", options.threads, "Threads; may be given several times (default: 1, and the physical cores)")
-        ->allow_extra_args(false)->check(programs::whole_number(1, 1024))->option_text("N");
+        ->allow_extra_args(false)->transform(programs::whole_number(1, 1024))->option_text("N");
     const auto add_count = [&app](const char* name, l3::Index& value, const char* description) {
-        app.add_option(name, value, description)->check(programs::whole_number(0))->option_text("N");
+        app.add_option(name, value, description)->transform(programs::whole_number(0))->option_text("N");
     };
     add_count("-p,--prompt", options.plan.prompt, "Tokens of the prompt; 0: none (default: 512)");
     add_count("-n,--decode", options.plan.decode, "Tokens decoded; 0: none (default: 64)");
     add_count("-c,--context", options.plan.context, "Tokens in the cache before either begins (default: 0)");
     app.add_option("--repeats", options.plan.repeats, "Runs of each after the one to warm up (default: 5)")
-        ->check(programs::whole_number(1))->option_text("N");
+        ->transform(programs::whole_number(1))->option_text("N");
     app.add_option("--json", options.json, "Writes all numbers as JSON")->option_text("FILE");
     return programs::run(app, argc, argv, [&] {
         if (options.threads.empty()) options.threads = {1, l3::cpu::default_threads()};

@@ -105,9 +105,9 @@ int main(int argc, char** argv) {
     input->add_option("--prompt", options.prompt, "A text, with the start token if the tokenizer says so")->option_text("TEXT");
     input->require_option(1);
     app.add_option("--chunk", options.chunk, "Tokens evaluated at once (default: 512)")
-        ->check(programs::whole_number(1))->option_text("N");
+        ->transform(programs::whole_number(1))->option_text("N");
     app.add_option("--decode-from", options.decode_from, "Positions from this one on are evaluated one at a time")
-        ->check(programs::whole_number(0))->option_text("P");
+        ->transform(programs::whole_number(0))->option_text("P");
     app.add_option("--warm-ids", options.warm_ids, "Evaluates these ids first, and goes on where the others differ")
         ->option_text("IDS");
     app.add_option("--out", options.out, "The file: ids I32 [M], first_position I32 [1], logits F32 [M - first_position, V]")

@@ -13,7 +13,7 @@ struct GenerationOptions {
 
     void add(CLI::App& app) {
         app.add_option("-n,--max-tokens", max_tokens, "Tokens to generate at most (default: as many as the context holds)")
-            ->check(whole_number(0))->option_text("N");
+            ->transform(whole_number(0))->option_text("N");
         const auto add_number = [&app](const char* name, std::optional<double>& value, const std::string& description,
                                        const char* expected, bool (*good)(double)) {
             app.add_option(name, value, description)->check(number(expected, good))->option_text("X");
@@ -22,7 +22,7 @@ struct GenerationOptions {
         add_number("--temperature", sampling.temperature, "0 takes the likeliest token" + otherwise + "0)",
                    "a number of at least 0", [](double x) { return x >= 0; });
         app.add_option("--top-k", sampling.top_k, "Only the K likeliest tokens; 0: all" + otherwise + "0)")
-            ->check(whole_number(0))->option_text("K");
+            ->transform(whole_number(0))->option_text("K");
         add_number("--top-p", sampling.top_p, "Only the likeliest tokens that make up this share" + otherwise + "1)",
                    "a number from 0 to 1", [](double x) { return 0 <= x && x <= 1; });
         add_number("--min-p", sampling.min_p, "Only tokens with this share of the likeliest one's probability" + otherwise + "0)",

@@ -42,7 +42,9 @@ int run(CLI::App& app, int argc, char** argv, const Body& body) {
         std::cout << app.help() << std::flush;
         return 0;
     } catch (const CLI::ParseError& e) {
-        return error(e.what(), 2);
+        std::string unknown;  // first of all what is misspelt: the option that is missing may be that one
+        for (const std::string& argument : app.remaining()) unknown += " " + argument;
+        return error(unknown.empty() ? e.what() : "not expected:" + unknown, 2);
     } catch (const UsageError& e) {
         return error(e.what(), 2);
     } catch (const std::bad_alloc&) {
@@ -105,7 +107,7 @@ struct CommonOptions {
             ->check(CLI::IsMember({"auto", "cpu", "cuda"}))->option_text("DEVICE");
     }
     void add_context(CLI::App& app, const char* description) {
-        app.add_option("-c,--context", context, description)->check(whole_number(1))->option_text("N");
+        app.add_option("-c,--context", context, description)->transform(whole_number(1))->option_text("N");
     }
     void add_verbose(CLI::App& app, const char* description) { app.add_flag("-v", verbose, description); }
 
@@ -116,7 +118,7 @@ struct CommonOptions {
         add_dtype(app);
         add_device(app);
         app.add_option("-t,--threads", threads, "Threads (default: the physical cores that this process may use)")
-            ->check(whole_number(1, 1024))->option_text("N");
+            ->transform(whole_number(1, 1024))->option_text("N");
         add_context(app, context_description);
         add_verbose(app, "Statistics on standard error");
     }
