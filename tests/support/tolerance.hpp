@@ -48,7 +48,7 @@ double rounded_tolerance(double magnitude, double before = 0) {
     return before + unit_roundoff<T> * (magnitude + before);
 }
 
-/// Logits of a whole model, relative to the largest |logit|: what issue and README promise.
+/// Logits of a whole model, relative to the largest |logit|: docs/numerics.md, where the contract ends.
 template <class T>
 inline constexpr double logits_tolerance = std::is_same_v<T, bf16> ? 2e-2 : 1e-5;
 

@@ -47,7 +47,7 @@ class KVCache {
         size_ = n;
     }
 
-    /// The cache of one layer, as the operations see it: k, v [S, Nkv, Dh].
+    /// The cache of one layer, as the operations see it: k, v of all positions.
     [[nodiscard]] KVView<T, D> layer(int i) const {
         return {k_.data() + i * k_elements(), v_.data() + i * v_elements(), num_key_value_heads_, head_dim_, rounded()};
     }

@@ -9,7 +9,7 @@ namespace l3::inline v0 {
 /// The decoder of the Llama family, for every dtype and device. This page is the model.
 /// Evaluates M tokens that follow what the cache holds, for one token (decode) or a chunk of a prompt (prefill) alike,
 /// and leaves the logits of the rows asked for in a.logits.
-/// Throws what the operations throw, ContextFullError first of all; the cache then holds positions without meaning,
+/// Throws ContextFullError, changing nothing; after what an operation throws, the cache holds positions without meaning,
 /// which the caller truncates.
 /// Source: Touvron et al. 2023; LlamaForCausalLM in transformers, modeling_llama.py. Each step is a page in ops/.
 template <DType T, Device D>
@@ -26,7 +26,7 @@ void forward(Context<D>& ctx, const LlamaConfig& config, const LlamaWeights<T, D
         const LlamaLayer<T, D>& layer = weights.layers[std::size_t(i)];
         const SelfAttention<T, D>& self_attn = layer.self_attn;
         const MLP<T, D>& mlp = layer.mlp;
-        const KVView<T, D> kv = cache.layer(i);                                 // k, v [S, Nkv, Dh]
+        const KVView<T, D> kv = cache.layer(i);                                 // k, v of S positions
 
         ops::norm_qkv<T, D>(ctx, a.q, kv, a.x, layer.input_layernorm, self_attn, rotary, positions);
                                                                                 // q [M, Nq*Dh]; k, v into the cache

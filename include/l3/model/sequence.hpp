@@ -24,7 +24,7 @@ class Sequence {
     /// Evaluates tokens that follow those evaluated before. Afterwards logits(i) are those of the token at
     /// rows_with_logits[i], counted within this call. Any split of a prompt into calls gives the same bits.
     /// Throws, before any work, ArgumentError for a token outside of the vocabulary or a row outside of the call, and
-    /// ContextFullError; then CancelledError within one operation of a stop request, OutOfMemoryError. After any
+    /// ContextFullError; then CancelledError within one layer of a stop request, OutOfMemoryError. After any
     /// exception size() is what it was before.
     void evaluate(std::span<const Token> tokens, std::span<const int> rows_with_logits, std::stop_token stop = {}) {
         for (Token token : tokens)

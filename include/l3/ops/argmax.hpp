@@ -12,7 +12,7 @@ struct ArgMax {
 
 namespace ops {
 
-/// The index of the largest of these logits, the lowest one if several are equal: greedy decoding.
+/// The index of the largest of these logits, the lowest one if several are equal.
 /// Shapes: logits [V] f32. Throws ShapeError if there are none. NaN is never the largest; all NaN give 0.
 template <Device D>
 Token argmax(Context<D>& ctx, TensorView<const f32, D> logits) {

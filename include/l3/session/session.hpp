@@ -41,7 +41,7 @@ class Session {
     [[nodiscard]] Index size() const { return Index(ids_.size()); }
     /// How many tokens there can be.
     [[nodiscard]] Index context() const { return sequence_.capacity(); }
-    /// Whether logits() has those of the last token: after anything was evaluated, until truncate().
+    /// Whether logits() has those of the last token: they were asked for, and it is still the last.
     [[nodiscard]] bool has_logits() const { return row_ >= 0; }
     /// Throws ArgumentError unless has_logits().
     [[nodiscard]] std::span<const f32> logits() const {

@@ -14,7 +14,7 @@
 namespace l3::inline v0 {
 
 /// Scratch memory of a context, one piece per purpose, so that pieces in use at the same time do not meet.
-enum class Scratch { packed_input, packed_weights, dots, row_pointers, rows, attention, count };
+enum class Scratch { packed_input, packed_weights, dots, row_pointers, rows, gathered_rows, attention, count };
 
 /// Bytes of weights times tokens below which a second thread costs more than it brings.
 inline constexpr Index work_per_thread = 1 << 16;

@@ -11,7 +11,7 @@ struct NormLogits<T, CPU> {
                     const Norm<CPU>& norm, TensorView<const T, CPU> lm_head) {
         // The rows asked for are few: gathered, then treated as any others.
         const Index H = x.cols();
-        f32* chosen = ctx.scratch<f32>(Scratch::attention, Index(rows.size()) * H);
+        f32* chosen = ctx.scratch<f32>(Scratch::gathered_rows, Index(rows.size()) * H);
         for (std::size_t r = 0; r < rows.size(); ++r)
             std::memcpy(chosen + Index(r) * H, x.row(rows[r]), std::size_t(H) * sizeof(f32));
         const TensorView<const f32, CPU> gathered(chosen, {Index(rows.size()), H});
