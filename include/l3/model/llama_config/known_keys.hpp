@@ -29,7 +29,8 @@ inline constexpr std::string_view bookkeeping_keys[] = {
     // how it is run
     "_attn_implementation", "_attn_implementation_autoset", "_flash_attn_2_enabled", "attn_implementation",
     "chunk_size_feed_forward", "output_attentions", "output_hidden_states", "output_scores", "pretraining_tp",
-    "return_dict", "return_dict_in_generate", "tf_legacy_loss", "torchscript", "use_bfloat16", "use_cache", "use_flash_attention",
+    "return_dict", "return_dict_in_generate", "tf_legacy_loss", "torchscript", "use_bfloat16", "use_cache",
+    "use_flash_attention",
     // lengths that bound nothing here
     "max_sequence_length", "model_max_length",
     // ids and labels
