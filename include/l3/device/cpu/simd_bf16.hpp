@@ -10,8 +10,16 @@ L3_INLINE U<A> load_words(const bf16* p) {
     return U<A>::load_unaligned(reinterpret_cast<const std::uint32_t*>(p));
 }
 /// The even (lower) and odd (upper) bf16 of each word, widened exactly.
-template <class A> L3_INLINE F<A> even(U<A> words) { return as<F<A>>(words << 16); }
-template <class A> L3_INLINE F<A> odd(U<A> words) { return as<F<A>>(words & U<A>(0xFFFF0000u)); }
+template <class A>
+L3_INLINE F<A> even(U<A> words) {
+    return as<F<A>>(words << 16);
+}
+template <class A>
+L3_INLINE F<A> odd(U<A> words) {
+    // Where a tile takes all registers, a mask would push one of its inputs out to memory.
+    if constexpr (A::register_count == 16) return as<F<A>>(opaque(words >> 16) << 16);
+    else return as<F<A>>(words & U<A>(0xFFFF0000u));
+}
 
 namespace detail {
 template <class A>
@@ -93,7 +101,7 @@ struct Dot<bf16, A> {
         if constexpr (!native) {
             Row<F<A>, M> xs;
             L3_UNROLL
-            for (int m = 0; m < M; ++m) xs[m] = simd::load<A>(x + m * part);
+            for (int m = 0; m < M; ++m) xs[m] = opaque(simd::load<A>(x + m * part));
             L3_UNROLL
             for (int n = 0; n < N; ++n) {
                 const F<A> ws = opaque(odd<A>(load_words<A>(w[n])));
@@ -101,7 +109,7 @@ struct Dot<bf16, A> {
                 for (int m = 0; m < M; ++m) acc[m][n] = simd::fma<A>(ws, xs[m], acc[m][n]);
             }
             L3_UNROLL
-            for (int m = 0; m < M; ++m) xs[m] = simd::load<A>(x + m * part + width<A>);
+            for (int m = 0; m < M; ++m) xs[m] = opaque(simd::load<A>(x + m * part + width<A>));
             L3_UNROLL
             for (int n = 0; n < N; ++n) {
                 const F<A> ws = opaque(even<A>(load_words<A>(w[n])));

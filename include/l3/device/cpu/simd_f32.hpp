@@ -17,7 +17,7 @@ struct Dot<f32, A> {
     L3_INLINE static void accumulate(Grid<F<A>, M, N>& acc, const f32* x, const Row<const f32*, N>& w) {
         Row<F<A>, M> xs;
         L3_UNROLL
-        for (int m = 0; m < M; ++m) xs[m] = simd::load<A>(x + m * part);
+        for (int m = 0; m < M; ++m) xs[m] = opaque(simd::load<A>(x + m * part));
         L3_UNROLL
         for (int n = 0; n < N; ++n) {
             const F<A> ws = opaque(simd::load<A>(w[n]));
