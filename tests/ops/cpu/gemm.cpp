@@ -66,3 +66,25 @@ TEST_CASE_TEMPLATE("acceptance F07: a product has the same bits for any number o
         }
     }
 }
+
+TEST_CASE_TEMPLATE("acceptance G07: the tokens of a prompt share each pass over the weights", T, bf16, f32) {
+    // rows_of is asked for an item's rows once for each pass over them.
+    constexpr Index N = 100, K = 64, item_rows = 10, group = cpu::group_tokens<arch::native>;
+    const auto W = support::random<T>({N, K});
+    for (Index M : {Index{1}, Index{2}, group, group + 1, 4 * group}) {
+        const auto x = support::random<T>({M, K});
+        Context<CPU> ctx(2);
+        std::atomic<Index> passes{0}, dots{0};
+        cpu::gemm<T>(
+            ctx, cpu::pack<T>(ctx, x), N / item_rows, item_rows,
+            [&](Index item, const T** rows) {
+                ++passes;
+                for (Index r = 0; r < item_rows; ++r) rows[r] = W.row(item * item_rows + r);
+                return int(item_rows);
+            },
+            [&](Index, Index, Index tokens, const f32*, Index) { dots += tokens * item_rows; });
+        CAPTURE(M);
+        CHECK(passes == N / item_rows * ceil_div(M, group));
+        CHECK(dots == M * N);
+    }
+}
