@@ -3,8 +3,7 @@
 
 namespace support {
 
-template <class T>
-l3::Model<T, CPU> open(const std::filesystem::path& path, const l3::ModelOptions& options) {
+template <class T> l3::Model<T, CPU> open(const std::filesystem::path& path, const l3::ModelOptions& options) {
     return l3::Model<T, CPU>(path, options);
 }
 template l3::Model<f32, CPU> open<f32>(const std::filesystem::path&, const l3::ModelOptions&);
@@ -17,6 +16,6 @@ template void l3::forward<l3::f32, l3::CPU>(l3::Context<l3::CPU>&, const l3::Lla
                                             l3::Activations<l3::f32, l3::CPU>&, std::span<const l3::Token>,
                                             std::span<const int>);
 template void l3::forward<l3::bf16, l3::CPU>(l3::Context<l3::CPU>&, const l3::LlamaConfig&,
-                                             const l3::LlamaWeights<l3::bf16, l3::CPU>&, l3::KVCache<l3::bf16, l3::CPU>&,
-                                             l3::Activations<l3::bf16, l3::CPU>&, std::span<const l3::Token>,
-                                             std::span<const int>);
+                                             const l3::LlamaWeights<l3::bf16, l3::CPU>&,
+                                             l3::KVCache<l3::bf16, l3::CPU>&, l3::Activations<l3::bf16, l3::CPU>&,
+                                             std::span<const l3::Token>, std::span<const int>);

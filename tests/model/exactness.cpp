@@ -1,10 +1,10 @@
 // Promise 1: the same ids give the same logits, bit for bit, however they were evaluated.
-#include "support/contract_llama.hpp"
-#include "support/evaluate.hpp"
-#include <atomic>
 #include <doctest/doctest.h>
+#include <atomic>
 #include <l3/device/cpu/simd_math.hpp>
 #include <thread>
+#include "support/contract_llama.hpp"
+#include "support/evaluate.hpp"
 
 using namespace l3;
 using support::different_bits;
@@ -18,8 +18,7 @@ const std::vector<std::vector<int>> all_chunkings = {{1},  {2},      {3},       
 const std::vector<std::vector<int>> few_chunkings = {{1}, {7}, {33}, {1 << 20}};
 
 /// The greedy continuation.
-template <class S>
-std::vector<Token> greedy(S& sequence, std::span<const f32> logits, int count) {
+template <class S> std::vector<Token> greedy(S& sequence, std::span<const f32> logits, int count) {
     std::vector<Token> ids;
     const int first_row[] = {0};
     while (int(ids.size()) < count) {
@@ -32,10 +31,9 @@ std::vector<Token> greedy(S& sequence, std::span<const f32> logits, int count) {
 
 /// Models whose sizes exercise different paths: whole and broken SIMD widths, rows over 1024, one and many kv heads.
 std::vector<TinyModel> models() {
-    const auto wanted = support::sanitized
-                            ? std::vector<std::string>{"t1", "odd-sizes", "biases"}
-                            : std::vector<std::string>{"t0-bf16",    "t1",        "mqa",    "odd-sizes",
-                                                       "wide-heads", "long-rows", "biases", "smallest"};
+    const auto wanted = support::sanitized ? std::vector<std::string>{"t1", "odd-sizes", "biases"}
+                                           : std::vector<std::string>{"t0-bf16",    "t1",        "mqa",    "odd-sizes",
+                                                                      "wide-heads", "long-rows", "biases", "smallest"};
     std::vector<TinyModel> list;
     for (const TinyModel& model : support::tiny_models())
         if (std::ranges::find(wanted, model.name) != wanted.end()) list.push_back(model);
@@ -43,8 +41,7 @@ std::vector<TinyModel> models() {
 }
 
 /// Calls f(path, vocab_size) for each of them.
-template <class F>
-void for_each_model(const F& f) {
+template <class F> void for_each_model(const F& f) {
     for (const TinyModel& tiny : models()) {
         CAPTURE(tiny.name);
         const TemporaryFolder folder;
@@ -55,8 +52,8 @@ void for_each_model(const F& f) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("exactness: the whole model has the bits of the contract, computed one by one in scalar arithmetic", T,
-                   f32, bf16) {
+TEST_CASE_TEMPLATE("exactness: the whole model has the bits of the contract, computed one by one in scalar arithmetic",
+                   T, f32, bf16) {
     const auto exp = [](f32 x) { return simd::exp(x); };
     for (const TinyModel& tiny : support::tiny_models()) {
         CAPTURE(tiny.name);
@@ -247,15 +244,16 @@ void rewrite_as_bf16(const std::filesystem::path& checkpoint, const std::filesys
             const std::size_t cols = std::size_t(shape[1]), Dh = std::size_t(c.head_dim);
             for (std::size_t r = 0; r < std::size_t(shape[0]); ++r) {
                 const std::size_t to = r / Dh * Dh + r % Dh / 2 + r % 2 * (Dh / 2);
-                std::copy_n(stored.begin() + std::ptrdiff_t(r * cols), cols, values.begin() + std::ptrdiff_t(to * cols));
+                std::copy_n(stored.begin() + std::ptrdiff_t(r * cols), cols,
+                            values.begin() + std::ptrdiff_t(to * cols));
             }
         }
         tensors.push_back(support::bf16_tensor(name, shape, values));
     };
     take("model.embed_tokens.weight");
-    for (const char* part : {"input_layernorm", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
-                             "self_attn.o_proj", "post_attention_layernorm", "mlp.gate_proj", "mlp.down_proj",
-                             "mlp.up_proj"})
+    for (const char* part :
+         {"input_layernorm", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj",
+          "post_attention_layernorm", "mlp.gate_proj", "mlp.down_proj", "mlp.up_proj"})
         for (int i = 0; i < c.num_hidden_layers; ++i)
             take("model.layers." + std::to_string(i) + "." + part + ".weight");
     take("model.norm.weight");

@@ -1,8 +1,8 @@
 // The library against golden logits made by others: NumPy, transformers, llama2.c. Where these files are not at hand,
 // the golden values of NumPy still are.
-#include "support/evaluate.hpp"
-#include <algorithm>
 #include <doctest/doctest.h>
+#include <algorithm>
+#include "support/evaluate.hpp"
 
 using namespace l3;
 using support::Golden;
@@ -52,7 +52,8 @@ TEST_CASE_TEMPLATE("golden: the logits of transformers for ../shared/data/tiny, 
         }
         if (std::filesystem::exists(folder / "model.gguf")) models.push_back(folder / "model.gguf");
         // rope-theta's checkpoint is one of llama3.c, whose theta the file does not say.
-        if (std::filesystem::exists(folder / "model.bin") && name != "rope-theta") models.push_back(folder / "model.bin");
+        if (std::filesystem::exists(folder / "model.bin") && name != "rope-theta")
+            models.push_back(folder / "model.bin");
         std::vector<f32> first;
         for (const std::filesystem::path& path : models) {
             CAPTURE(path.string());
@@ -71,7 +72,8 @@ TEST_CASE_TEMPLATE("golden: the logits of transformers for SmolLM2", T, f32, bf1
     const auto shared = support::shared_data();
     const auto path = support::smollm2();
     if (!shared || !path) {
-        const std::string missing = path ? "no ../shared/data/smollm2" : "no SmolLM2 in the cache (run scripts/get-model)";
+        const std::string missing =
+            path ? "no ../shared/data/smollm2" : "no SmolLM2 in the cache (run scripts/get-model)";
         MESSAGE("SKIPPED: ", missing);
         return;
     }

@@ -1,6 +1,6 @@
 // Every variant of the family, in every format that can hold it, against the double-precision reference.
-#include "support/evaluate.hpp"
 #include <doctest/doctest.h>
+#include "support/evaluate.hpp"
 
 using namespace l3;
 using support::Spelling;
@@ -10,7 +10,8 @@ using support::TinyModel;
 namespace {
 
 /// The model written in every format: file or folder, and what to call it.
-std::vector<std::pair<std::string, std::filesystem::path>> write_all(const TinyModel& model, const TemporaryFolder& to) {
+std::vector<std::pair<std::string, std::filesystem::path>> write_all(const TinyModel& model,
+                                                                     const TemporaryFolder& to) {
     std::vector<std::pair<std::string, std::filesystem::path>> written;
     const auto path = [&](const char* name, const char* file) {
         return written.emplace_back(name, to.path() / file).second;
@@ -67,8 +68,8 @@ TEST_CASE("bf16 is as near to the double reference as rounding at the contract's
     }
 }
 
-TEST_CASE_TEMPLATE("acceptance A15: one random T0 gives the same numbers from all three formats, over 40 tokens", T, f32,
-                   bf16) {
+TEST_CASE_TEMPLATE("acceptance A15: one random T0 gives the same numbers from all three formats, over 40 tokens", T,
+                   f32, bf16) {
     const TinyModel tiny = support::t0();
     const TemporaryFolder folder;
     const auto ids = support::random_ids(40, 256, 15);
