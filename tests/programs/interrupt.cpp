@@ -39,22 +39,44 @@ TEST_CASE("acceptance I07: an interrupt stops the prompt phase, too") {
 
 TEST_CASE("acceptance I07: in a chat an interrupt stops the reply first, the program second") {
     const support::ChatModel model(200000);
-    std::string message;  // whose reply goes on for long
+    const support::TemporaryFolder folder;
+    const std::filesystem::path stats = folder / "stats";
+    const std::vector<std::string> arguments = {"-m", model.path(), "-c", "200000", "-n", "6000"};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), arguments.begin(), arguments.end());
+        return more;
+    };
+    // A message whose reply is longer than what the held pipe takes: it still goes on when the interrupt comes.
+    std::string message;
     for (char c = 'A'; message.empty() && c <= 'Z'; ++c) {
-        const auto r = support::run("l3-chat", {"-m", model.path(), "-c", "200000", "-n", "3000", "--jsonl"}, std::string(3, c) + "\n");
-        if (nlohmann::json::parse(r.out)["finish_reason"] == "length") message = std::string(3, c) + "\n";
+        const std::string candidate = std::string(3, c) + "\n";
+        const auto row = nlohmann::json::parse(support::run("l3-chat", with({"--jsonl"}), candidate).out);
+        if (row["finish_reason"] == "length" && row["reply"].get<std::string>().size() > 8192) message = candidate;
     }
     REQUIRE(!message.empty());
 
-    support::Process process("l3-chat", {"-m", model.path(), "-c", "200000"});
+    support::Process process("l3-chat", with({"--stats", stats.string()}));
+    process.hold_output();
+    const auto interrupt_reply = [&](std::size_t n) {  // the n-th, once its first letter is there
+        REQUIRE(process.read(1).size() == 1);
+        process.send(SIGINT);
+        std::string rest;
+        std::vector<nlohmann::json> ended;
+        for (int wait_ms = 0; ended.size() < n && wait_ms < 60000; ++wait_ms) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            rest += process.read_ready();
+            const std::string lines = support::read_file(stats);
+            ended = support::json_lines(lines.substr(0, lines.rfind('\n') + 1));
+        }
+        rest += process.read_ready();
+        REQUIRE(ended.size() == n);
+        CHECK(ended.back()["finish_reason"] == "cancelled");
+        CHECK(rest.ends_with('\n'));
+    };
     process.write(message);
-    (void)process.read(1);
-    process.send(SIGINT);
-    CHECK(process.read_to('\n').ends_with('\n'));
+    interrupt_reply(1);
     process.write("/undo\n" + message);  // the conversation goes on
-    (void)process.read(1);
-    process.send(SIGINT);
-    CHECK(process.read_to('\n').ends_with('\n'));
+    interrupt_reply(2);
     process.send(SIGINT);
     const auto r = process.wait();
     CHECK(r.status == -SIGINT);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <memory>
+#include <poll.h>
 #include <spawn.h>
 #include <stdexcept>
 #include <string>
@@ -91,6 +92,11 @@ class Process {
     }
     void send(int signal) { ::kill(pid_, signal); }
 
+    /// Lets it get no further ahead of what is read here than a page, the least a pipe holds. To be called before it writes.
+    void hold_output() {
+        if (::fcntl(out_, F_SETPIPE_SZ, 4096) < 0) throw std::system_error(errno, std::generic_category(), "F_SETPIPE_SZ");
+    }
+
     /// Reads output up to and with this character, or to its end.
     std::string read_to(char last) {
         std::string text;
@@ -101,6 +107,13 @@ class Process {
     std::string read(std::size_t n) {
         std::string text;
         for (char c; text.size() < n && ::read(out_, &c, 1) == 1;) text += c;
+        return text;
+    }
+    /// What it has written by now.
+    std::string read_ready() {
+        std::string text;
+        pollfd ready = {out_, POLLIN, 0};
+        for (char c; ::poll(&ready, 1, 0) == 1 && ::read(out_, &c, 1) == 1;) text += c;
         return text;
     }
     std::string read_all() {
