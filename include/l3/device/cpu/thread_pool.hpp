@@ -25,8 +25,9 @@ class Executor {
 };
 
 /// A small pool of persistent threads. They spin for some microseconds after a region, then yield, then sleep: an idle
-/// pool uses no processor time. A region that finds the pool busy runs on the calling thread alone. After fork() the
-/// child makes threads of its own.
+/// pool uses no processor time. A region waits for none that has not begun by the time the work is done, so a thread that
+/// the system lets wait holds nobody up. A region that finds the pool busy runs on the calling thread alone. After
+/// fork() the child makes threads of its own.
 class ThreadPool final : public Executor {
   public:
     /// Threads are started by the first region, threads - 1 of them: the caller is one. Throws ArgumentError below 1.
@@ -51,18 +52,20 @@ class ThreadPool final : public Executor {
     struct Workers {
         std::vector<std::jthread> threads;
         pid_t process = getpid();
-        std::atomic<unsigned> region{0}, running{0};
+        std::atomic<unsigned> region{0};  // counts regions: wakes who waits for one
+        std::atomic<unsigned> places{0};  // of the region that is open, still to be taken; 0: none, or closed
+        std::atomic<unsigned> left{0};    // how many took a place and have ended
         std::atomic<bool> stop{false};
-        int slots = 0;
+        int slots = 0;                    // with task and data: read only by those that have a place
         void (*task)(void*, int) = nullptr;
         void* data = nullptr;
 
         explicit Workers(int count) {
             threads.reserve(std::size_t(count));
             try {
-                for (int slot = 1; slot <= count; ++slot) threads.emplace_back([this, slot] { work(slot); });
+                for (int i = 0; i < count; ++i) threads.emplace_back([this] { work(); });
             } catch (const std::system_error&) {
-                // Fewer threads than asked for: slots share the work, so those that started do all of it.
+                // Fewer threads than asked for: those that started do all of the work.
             }
         }
         ~Workers() {
@@ -74,19 +77,25 @@ class ThreadPool final : public Executor {
             slots = wanted;
             task = f;
             data = argument;
-            running.store(unsigned(threads.size()), std::memory_order_relaxed);
+            left.store(0, std::memory_order_relaxed);
+            places.store(unsigned(wanted) - 1, std::memory_order_release);
             region.fetch_add(1, std::memory_order_release);
             region.notify_all();
             f(argument, 0);
-            for (unsigned left; (left = running.load(std::memory_order_acquire)) != 0;) wait_while(running, left);
+            const unsigned taken = unsigned(wanted) - 1 - places.exchange(0, std::memory_order_acq_rel);
+            for (unsigned n; (n = left.load(std::memory_order_acquire)) != taken;) wait_while(left, n);
         }
-        void work(int slot) {
+        void work() {
             for (unsigned seen = 0;;) {
                 wait_while(region, seen);
-                ++seen;
+                seen = region.load(std::memory_order_acquire);
                 if (stop) return;
-                if (slot < slots) task(data, slot);
-                if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) running.notify_one();
+                unsigned place = places.load(std::memory_order_relaxed);
+                while (place != 0 && !places.compare_exchange_weak(place, place - 1, std::memory_order_acquire)) {}
+                if (place == 0) continue;
+                task(data, slots - int(place));
+                left.fetch_add(1, std::memory_order_release);
+                left.notify_one();
             }
         }
         /// Returns when the value is no longer this one: spins, yields, sleeps.
