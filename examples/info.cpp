@@ -3,6 +3,7 @@
 #include <iomanip>
 #include <l3/device/cpu/memory.hpp>
 #include <l3/model/model_info.hpp>
+#include <l3/session/session.hpp>
 #include <l3/tokenizer/chat_template.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -42,6 +43,7 @@ Json describe(const l3::ModelInfo& info, l3::Index context, const std::string& d
     Json tokenizer;  // null: none
     if (info.has_tokenizer) tokenizer = {{"kind", info.tokenizer_kind}, {"vocab_size", info.tokenizer_vocab_size}};
     const bool bf16 = dtype == "bf16";
+    const l3::Index chunk = std::min(l3::SessionOptions().chunk, context);
     return {{"path", info.path.string()},
             {"format", std::string(l3::format_name(info.format))},
             {"model_type", c.model_type},
@@ -68,7 +70,9 @@ Json describe(const l3::ModelInfo& info, l3::Index context, const std::string& d
              {{"dtype", dtype},
               {"context", context},
               {"weights_bytes", info.parameters * (bf16 ? 2 : 4)},
-              {"cache_bytes", bf16 ? info.cache_bytes<l3::bf16>(context) : info.cache_bytes<l3::f32>(context)}}},
+              {"cache_bytes", bf16 ? info.cache_bytes<l3::bf16>(context) : info.cache_bytes<l3::f32>(context)},
+              {"chunk", chunk},
+              {"activation_bytes", bf16 ? info.activation_bytes<l3::bf16>(chunk) : info.activation_bytes<l3::f32>(chunk)}}},
             {"tensors", std::move(tensors)}};
 }
 
@@ -94,7 +98,8 @@ void print(const Json& d, bool all_tensors) {
     line("chat format", d["chat_format"].is_null() ? "none" : words(d["chat_format"]));
     const Json& memory = d["memory"];
     line("memory in " + words(memory["dtype"]), megabytes(memory["weights_bytes"]) + " for weights, " +
-         megabytes(memory["cache_bytes"]) + " for a context of " + words(memory["context"]));
+         megabytes(memory["cache_bytes"]) + " for a context of " + words(memory["context"]) + ", " +
+         megabytes(memory["activation_bytes"]) + " for a chunk of " + words(memory["chunk"]));
     if (all_tensors)
         for (const Json& t : d["tensors"]) std::cout << words(t["name"]) << ' ' << t["shape"].dump() << '\n';
 }

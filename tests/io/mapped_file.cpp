@@ -31,6 +31,21 @@ TEST_CASE("MappedFile has a file's bytes, mapped or read, as long as it is held"
     }
 }
 
+TEST_CASE("MappedFile gives memory back and has the same bytes afterwards, mapped or read") {
+    const support::TemporaryFolder folder;
+    std::string text(100000, ' ');
+    for (std::size_t i = 0; i < text.size(); ++i) text[i] = char(i * 31 % 251);
+    support::write_file(folder / "file", text);
+    for (const auto access : {io::FileAccess::map, io::FileAccess::read}) {
+        const auto file = io::MappedFile::open(folder / "file", access);
+        for (std::uint64_t begin : {0ull, 1ull, 4096ull, 99999ull})
+            for (std::uint64_t end : {0ull, 5000ull, 100000ull, 200000ull}) {
+                file->forget(begin, end);
+                REQUIRE(file->text() == text);
+            }
+    }
+}
+
 TEST_CASE("MappedFile opens an empty file, through a symbolic link too") {
     const support::TemporaryFolder folder;
     support::write_file(folder / "file", "");

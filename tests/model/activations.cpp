@@ -20,6 +20,8 @@ TEST_CASE_TEMPLATE("Activations have the shapes of the call, and keep the memory
     CHECK(a.attn.shape() == Shape{7, 24});
     CHECK(a.h.shape() == Shape{7, 70});
     CHECK(a.logits.shape() == Shape{2, 50});
+    CHECK(Activations<T, CPU>::bytes_needed(c, 7, 2) ==
+          a.x.nbytes() + a.cos.nbytes() + a.sin.nbytes() + a.q.nbytes() + a.attn.nbytes() + a.h.nbytes() + a.logits.nbytes());
     const f32* const x = a.x.data();
     a.prepare(c, 1, 0);
     CHECK(a.x.shape() == Shape{1, 40});

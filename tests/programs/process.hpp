@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <stdexcept>
 #include <string>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <thread>
@@ -29,6 +30,7 @@ inline std::filesystem::path program(const std::string& name) {
 struct Outcome {
     int status = 0;  // its exit status, or minus the signal that ended it
     std::string out, err;
+    std::uint64_t peak_bytes = 0;  // the most memory it had
 };
 
 /// A running program: standard input and output are pipes.
@@ -127,8 +129,10 @@ class Process {
         Outcome outcome;
         outcome.out = read_all();
         int status = 0;
-        ::waitpid(pid_, &status, 0);
+        rusage usage = {};
+        ::wait4(pid_, &status, 0, &usage);
         ended_ = true;
+        outcome.peak_bytes = std::uint64_t(usage.ru_maxrss) * 1024;
         outcome.status = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
         std::rewind(err_.get());
         for (int c; (c = std::fgetc(err_.get())) != EOF;) outcome.err += char(c);

@@ -2,6 +2,7 @@
 // Files as bytes in memory. Every reader of this folder opens its files here.
 #include "../core/error.hpp"
 #include "../core/math.hpp"
+#include "../device/cpu/memory.hpp"
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
@@ -63,6 +64,14 @@ class MappedFile {
         }
     }
 
+    /// Says that bytes [begin, end) are not needed soon: this process gives their memory back, and they come again when
+    /// touched. Does nothing for a file that was read.
+    void forget(std::uint64_t begin, std::uint64_t end) const noexcept {
+        begin = align_up(begin, page_bytes);
+        end = std::min<std::uint64_t>(end, size_) / page_bytes * page_bytes;
+        if (mapped_ && begin < end) ::madvise(static_cast<std::byte*>(data_) + begin, end - begin, MADV_DONTNEED);
+    }
+
   private:
     static constexpr std::uint64_t page_bytes = 4096;  // the smallest of any system l3 runs on
 
@@ -92,6 +101,7 @@ class MappedFile {
             if (data == MAP_FAILED) fail_system("cannot map ");
             data_ = data;
             size_ = size;
+            mapped_ = true;
         } else {
             read_all(file.fd, size);
         }
@@ -101,7 +111,7 @@ class MappedFile {
         void* const data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (data == MAP_FAILED)
             throw OutOfMemoryError(message("no memory to read ", path_.string(), ": ", size, " bytes"), size);
-        ::madvise(data, size, MADV_HUGEPAGE);
+        prefer_huge_pages(data, size);
         for (std::size_t done = 0; done < size;) {
             const ::ssize_t n = ::pread(fd, static_cast<char*>(data) + done, std::min(size - done, read_bytes),
                                         static_cast<::off_t>(done));
@@ -129,6 +139,7 @@ class MappedFile {
     std::filesystem::path path_;
     void* data_ = nullptr;
     std::size_t size_ = 0;
+    bool mapped_ = false;
 };
 
 }  // namespace l3::inline v0::io

@@ -28,6 +28,13 @@ class Activations {
         grow(logits, logits_, {R, c.vocab_size});
     }
 
+    /// The bytes of this room.
+    [[nodiscard]] static std::uint64_t bytes_needed(const LlamaConfig& c, Index M, Index R) {
+        const auto f32s = std::uint64_t(M) * std::uint64_t(c.hidden_size + c.head_dim) + std::uint64_t(R) * std::uint64_t(c.vocab_size);
+        const auto Ts = std::uint64_t(M) * (2 * std::uint64_t(c.num_attention_heads) * std::uint64_t(c.head_dim) + std::uint64_t(c.intermediate_size));
+        return f32s * sizeof(f32) + Ts * sizeof(T);
+    }
+
   private:
     template <class E>
     static void grow(TensorView<E, D>& view, Buffer<E, D>& buffer, const Shape& shape) {

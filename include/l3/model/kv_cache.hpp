@@ -12,7 +12,7 @@ namespace l3::inline v0 {
 template <DType T, Device D>
 class KVCache {
   public:
-    /// Throws ArgumentError for a capacity below 1, ShapeError for a size beyond 2^62, OutOfMemoryError.
+    /// Throws ArgumentError for a capacity below 1 or beyond 2^31 - 1, ShapeError for a size beyond 2^62, OutOfMemoryError.
     KVCache(const LlamaConfig& config, Index capacity)
         : capacity_(checked(config, capacity)), num_hidden_layers_(config.num_hidden_layers),
           num_key_value_heads_(config.num_key_value_heads), head_dim_(config.head_dim),
@@ -56,7 +56,13 @@ class KVCache {
     [[nodiscard]] KVCache clone() const
         requires std::same_as<D, CPU>
     {
-        KVCache copy(*this, capacity_);
+        KVCache copy;
+        copy.capacity_ = capacity_;
+        copy.num_hidden_layers_ = num_hidden_layers_;
+        copy.num_key_value_heads_ = num_key_value_heads_;
+        copy.head_dim_ = head_dim_;
+        copy.k_ = Buffer<T, D>(k_.count());
+        copy.v_ = Buffer<T, D>(v_.count());
         copy.size_ = size_;
         const auto n = std::size_t(View::round_capacity(size_) * head_dim_) * sizeof(T);  // whole groups of a head
         for (int i = 0; n > 0 && i < num_hidden_layers_; ++i) {
@@ -72,13 +78,7 @@ class KVCache {
   private:
     using View = KVView<T, D>;
 
-    KVCache(const KVCache& like, Index capacity)
-        : capacity_(capacity),
-          num_hidden_layers_(like.num_hidden_layers_),
-          num_key_value_heads_(like.num_key_value_heads_),
-          head_dim_(like.head_dim_),
-          k_(like.k_.count()),
-          v_(like.v_.count()) {}
+    KVCache() = default;
 
     static Index checked(const LlamaConfig& config, Index capacity) {
         require<ArgumentError>(capacity >= 1, "a context of ", capacity, " tokens; expected at least 1");

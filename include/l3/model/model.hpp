@@ -9,12 +9,12 @@ namespace l3::inline v0 {
 
 /// How a model is opened.
 struct ModelOptions {
-    std::optional<int> threads;               ///< default: cpu::default_threads(), the CPUs this process may use
-    std::shared_ptr<cpu::Executor> executor;  ///< the host's threads instead of a pool of the model's own
-    std::filesystem::path tokenizer;          ///< default: inside the model's file, or beside it
-    io::FileAccess access = io::FileAccess::map;
-    bool prefault = true;                     ///< bring mapped weights into memory now, not when they are used first
-    Progress progress;                        ///< called with 0 to 1 while loading; false cancels
+    std::optional<int> threads{};               ///< default: cpu::default_threads(), the physical cores it may use
+    std::shared_ptr<cpu::Executor> executor{};  ///< the host's threads instead of a pool of the model's own
+    std::filesystem::path tokenizer{};          ///< default: inside the model's file, or beside it
+    io::FileAccess access = io::FileAccess::map;  ///< read: into memory of its own, in huge pages
+    bool prefault = true;                       ///< bring mapped weights into memory now, not when they are used first
+    Progress progress{};                        ///< called with 0 to 1 while loading; false cancels
 };
 
 /// A model of dtype T on device D: a handle to immutable shared state, cheap to copy; all members may be called from
@@ -22,7 +22,7 @@ struct ModelOptions {
 template <DType T, Device D>
 class Model {
     static_assert(device_is_included<D>,
-                  "no models for this device: include <l3/l3.hpp> (CPU) or <l3/cuda.cuh> (CUDA)");
+                  "no models for this device: include <l3/l3.hpp> for the CPU (there is no CUDA yet)");
 
   public:
     // So that this sentence is all the compiler says.

@@ -1,5 +1,6 @@
 #pragma once
 #include "../device/cpu/memory.hpp"
+#include "activations.hpp"
 #include "kv_cache.hpp"
 #include "model_tokenizer.hpp"
 
@@ -31,6 +32,12 @@ struct ModelInfo {
     template <DType T>
     [[nodiscard]] std::uint64_t cache_bytes(Index context) const {
         return KVCache<T, CPU>::bytes_needed(config, context);
+    }
+    /// The bytes of what one call keeps between its operations, rotary tables included: for a chunk of so many tokens
+    /// and the logits of the last.
+    template <DType T>
+    [[nodiscard]] std::uint64_t activation_bytes(Index tokens) const {
+        return Activations<T, CPU>::bytes_needed(config, tokens, 1);
     }
 };
 

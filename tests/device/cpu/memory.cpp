@@ -36,3 +36,14 @@ TEST_CASE("memory: pages that are not touched cost nothing") {
     cache.data()[Index{1} << 30] = bf16(1.0f);
     CHECK(f32(cache.data()[Index{1} << 30]) == 1.0f);
 }
+
+TEST_CASE("memory: the hint for huge pages leaves contents and neighbours alone, for any range") {
+    constexpr Index count = 3 << 20;
+    Buffer<std::uint8_t, CPU> memory(count);
+    for (Index i = 0; i < count; i += 1000) memory.data()[i] = std::uint8_t(i);
+    for (Index begin : {Index{0}, Index{1}, Index{4095}, Index{4096}})
+        for (Index bytes : {Index{0}, Index{1}, Index{5000}, count - begin}) prefer_huge_pages(memory.data() + begin, std::uint64_t(bytes));
+    Index wrong = 0;
+    for (Index i = 0; i < count; i += 1000) wrong += memory.data()[i] != std::uint8_t(i);
+    CHECK(wrong == 0);
+}

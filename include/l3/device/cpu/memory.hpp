@@ -11,6 +11,14 @@ namespace l3::inline v0 {
 
 template <> inline constexpr bool device_is_included<CPU> = true;
 
+/// Asks the system to back memory with huge pages: a hint, for what is read from front to back again and again.
+inline void prefer_huge_pages(const void* memory, std::uint64_t bytes) {
+    constexpr std::uintptr_t page = 4096;
+    const auto begin = align_up(reinterpret_cast<std::uintptr_t>(memory), page);
+    const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / page * page;
+    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
 /// Zeroed memory for elements of T, aligned to 64 bytes. Large buffers come straight from the system, so that pages
 /// that are never touched (the unused part of a KV cache) cost nothing.
 template <class T>

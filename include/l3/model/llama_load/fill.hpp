@@ -13,7 +13,7 @@ namespace l3::inline v0 {
 using Progress = std::function<bool(double)>;
 
 struct LoadOptions {
-    Progress progress;
+    Progress progress{};
     /// Bring what is used in place into memory now instead of when it is touched first. Not done for files larger than
     /// the machine's memory.
     bool prefault = true;
@@ -79,7 +79,10 @@ class Fill {
     static std::vector<Tensor<E, CPU>> allocate(const std::vector<Copy<E>>& copies) {
         std::vector<Tensor<E, CPU>> tensors;
         tensors.reserve(copies.size());
-        for (const Copy<E>& c : copies) *c.to = tensors.emplace_back(c.from->shape);
+        for (const Copy<E>& c : copies) {
+            *c.to = tensors.emplace_back(c.from->shape);
+            prefer_huge_pages(tensors.back().data(), tensors.back().nbytes());
+        }
         return tensors;
     }
 
@@ -103,6 +106,11 @@ class Fill {
                 }
             });
             advance(options, std::uint64_t(n * row_bytes));
+        }
+        // What has been converted does not have to be in memory twice.
+        if (const io::MappedFile* const file = c.from->file.get()) {
+            const auto offset = std::uint64_t(c.from->data.data() - file->bytes().data());
+            file->forget(offset, offset + c.from->data.size());
         }
     }
 
