@@ -7,7 +7,7 @@ namespace l3::inline v0 {
 /// The room of argmax for one device: ops/cpu/argmax.hpp, ops/cuda/argmax.cuh.
 template <Device D>
 struct ArgMax {
-    static_assert(sizeof(D) == 0, "no argmax for this device: include <l3/l3.hpp> or <l3/cuda.cuh>");
+    static_assert(sizeof(D) == 0, "no argmax for this device: include <l3/l3.hpp> for the CPU (there is no CUDA yet)");
 };
 
 namespace ops {

@@ -9,7 +9,7 @@ namespace l3::inline v0 {
 /// The room of attention for one dtype and device: ops/cpu/attention.hpp.
 template <DType T, Device D>
 struct Attention {
-    static_assert(sizeof(T) == 0, "no attention for this device: include <l3/l3.hpp> or <l3/cuda.cuh>");
+    static_assert(sizeof(T) == 0, "no attention for this device: include <l3/l3.hpp> for the CPU (there is no CUDA yet)");
 };
 
 namespace ops {

@@ -8,7 +8,7 @@ namespace l3::inline v0 {
 /// The room of embed for one dtype and device: ops/cpu/embed.hpp, ops/cuda/embed.cuh.
 template <DType T, Device D>
 struct Embed {
-    static_assert(sizeof(T) == 0, "no embed for this device: include <l3/l3.hpp> or <l3/cuda.cuh>");
+    static_assert(sizeof(T) == 0, "no embed for this device: include <l3/l3.hpp> for the CPU (there is no CUDA yet)");
 };
 
 namespace ops {

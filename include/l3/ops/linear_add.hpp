@@ -7,7 +7,7 @@ namespace l3::inline v0 {
 /// The room of linear_add for one dtype and device: ops/cpu/linear_add.hpp, ops/cuda/linear_add.cuh.
 template <DType T, Device D>
 struct LinearAdd {
-    static_assert(sizeof(T) == 0, "no linear_add for this device: include <l3/l3.hpp> or <l3/cuda.cuh>");
+    static_assert(sizeof(T) == 0, "no linear_add for this device: include <l3/l3.hpp> for the CPU (there is no CUDA yet)");
 };
 
 namespace ops {

@@ -17,7 +17,7 @@ struct MLP {
 /// The room of norm_gate_up for one dtype and device: ops/cpu/norm_gate_up.hpp, ops/cuda/norm_gate_up.cuh.
 template <DType T, Device D>
 struct NormGateUp {
-    static_assert(sizeof(T) == 0, "no norm_gate_up for this device: include <l3/l3.hpp> or <l3/cuda.cuh>");
+    static_assert(sizeof(T) == 0, "no norm_gate_up for this device: include <l3/l3.hpp> for the CPU (there is no CUDA yet)");
 };
 
 namespace ops {

@@ -7,7 +7,7 @@ namespace l3::inline v0 {
 /// The room of norm_logits for one dtype and device: ops/cpu/norm_logits.hpp, ops/cuda/norm_logits.cuh.
 template <DType T, Device D>
 struct NormLogits {
-    static_assert(sizeof(T) == 0, "no norm_logits for this device: include <l3/l3.hpp> or <l3/cuda.cuh>");
+    static_assert(sizeof(T) == 0, "no norm_logits for this device: include <l3/l3.hpp> for the CPU (there is no CUDA yet)");
 };
 
 namespace ops {

@@ -23,7 +23,7 @@ struct SelfAttention {
 /// The room of norm_qkv for one dtype and device: ops/cpu/norm_qkv.hpp, ops/cuda/norm_qkv.cuh.
 template <DType T, Device D>
 struct NormQKV {
-    static_assert(sizeof(T) == 0, "no norm_qkv for this device: include <l3/l3.hpp> or <l3/cuda.cuh>");
+    static_assert(sizeof(T) == 0, "no norm_qkv for this device: include <l3/l3.hpp> for the CPU (there is no CUDA yet)");
 };
 
 namespace ops {

@@ -14,7 +14,7 @@ struct Norm {
 /// The room of rms_norm for one dtype and device: ops/cpu/rms_norm.hpp, ops/cuda/rms_norm.cuh.
 template <DType T, Device D>
 struct RMSNorm {
-    static_assert(sizeof(T) == 0, "no rms_norm for this device: include <l3/l3.hpp> or <l3/cuda.cuh>");
+    static_assert(sizeof(T) == 0, "no rms_norm for this device: include <l3/l3.hpp> for the CPU (there is no CUDA yet)");
 };
 
 namespace ops {

@@ -15,7 +15,7 @@ struct Rotary {
 /// The rooms of rope and rope_table for one device: ops/cpu/rope.hpp.
 template <Device D>
 struct RoPE {
-    static_assert(sizeof(D) == 0, "no rope for this device: include <l3/l3.hpp> or <l3/cuda.cuh>");
+    static_assert(sizeof(D) == 0, "no rope for this device: include <l3/l3.hpp> for the CPU (there is no CUDA yet)");
 };
 
 namespace ops {

@@ -7,7 +7,7 @@ namespace l3::inline v0 {
 /// The room of silu_mul for one dtype and device: ops/cpu/silu_mul.hpp, ops/cuda/silu_mul.cuh.
 template <DType T, Device D>
 struct SiluMul {
-    static_assert(sizeof(T) == 0, "no silu_mul for this device: include <l3/l3.hpp> or <l3/cuda.cuh>");
+    static_assert(sizeof(T) == 0, "no silu_mul for this device: include <l3/l3.hpp> for the CPU (there is no CUDA yet)");
 };
 
 namespace ops {

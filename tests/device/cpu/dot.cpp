@@ -17,7 +17,7 @@ void check_step() {
     f32 lanes[3][2][16];
     for (int p = 0; p < simd::parts<A>; ++p) {
         alignas(64) typename Dot::Input packed[3 * Dot::part];
-        for (int m = 0; m < 3; ++m) Dot::pack(packed + m * Dot::part, x.row(m) + p * Dot::part);
+        for (int m = 0; m < 3; ++m) Dot::pack(packed + m * Dot::packed, x.row(m) + p * Dot::part, 3 * Dot::packed);
         simd::Grid<simd::F<A>, 3, 2> acc;
         for (auto& row : acc) for (auto& a : row) a = simd::F<A>(0.0f);
         const T* const rows[2] = {w.row(0) + p * Dot::part, w.row(1) + p * Dot::part};

@@ -32,7 +32,7 @@ std::vector<f32> exp(const std::vector<f32>& x) {
 }
 template <class A>
 std::vector<f32> silu(const std::vector<f32>& x) {
-    return in_registers<A>(x, [](const simd::Lanes<A>& v) { return simd::silu<A>(v); });
+    return in_registers<A>(x, [](const simd::Lanes<A>& v) { return simd::map<A>([](simd::F<A> part) { return simd::silu<A>(part); }, v); });
 }
 
 double ulps(f32 found, double exact) {
@@ -123,25 +123,6 @@ TEST_CASE_TEMPLATE("simd_math: one number has the bits of a lane, in any floatin
     CHECK(different == 0);
 }
 #endif
-
-TEST_CASE_TEMPLATE("simd_math: silu_mul", A, L3_TEST_ARCHITECTURES) {
-    support::Random random{9};
-    std::vector<f32> g, u;
-    for (int i = 0; i < 16000; ++i) {
-        g.push_back(f32(40 * random.uniform()));
-        u.push_back(f32(3 * random.uniform()));
-    }
-    std::size_t at = 0;
-    const std::vector<f32> h = in_registers<A>(g, [&](const simd::Lanes<A>& v) {
-        return simd::silu_mul<A>(v, simd::load_lanes<A>(&u[std::exchange(at, at + 16)]));
-    });
-    double worst = 0;
-    for (std::size_t i = 0; i < g.size(); ++i) {
-        const double exact = double(g[i]) / (1 + std::exp(-double(g[i]))) * double(u[i]);
-        worst = std::max(worst, std::abs(double(h[i]) - exact) / std::abs(exact));
-    }
-    CHECK(worst <= 5 * 0x1p-24);  // exp (two of these), sum, division, product
-}
 
 TEST_CASE("simd_math: the same bits from every compiler and on every CPU with fused multiply-add") {
     std::uint64_t hash = 0xCBF29CE484222325u;

@@ -22,7 +22,7 @@ void check_gemm_rows() {
             std::vector<const T*> rows;
             for (int n = 0; n < N; ++n) rows.push_back(W.row(n));
             Tensor<f32, CPU> dots({packed.blocks() * packed.block_tokens(), ld});
-            Tensor<T, CPU> panel({cpu::tile_rows<A>, simd::dot_chunk});
+            Tensor<typename simd::Dot<T, A>::Input, CPU> panel({cpu::tile_rows<A>, simd::dot_chunk});
             ctx.serial([&] {
                 for (Index m = 0; m < dots.rows(); ++m) packed.pack(m, m < M ? x.row(m) : nullptr);
                 cpu::gemm_rows<A, T>(rows.data(), N, packed, 0, packed.blocks(), panel.data(), dots.data(), ld);

@@ -13,9 +13,9 @@ f32 element(const cpu::PackedInput<T, A>& x, Index token, Index k) {
     using Dot = simd::Dot<T, A>;
     const Index chunk = k / simd::dot_chunk * simd::dot_chunk, step = (k - chunk) / Dot::step, in_step = (k - chunk) % Dot::step;
     const Index part = in_step / Dot::part, at = in_step % Dot::part, B = x.block_tokens();
-    const auto* unit = x.chunk(token / B, chunk) + ((part * x.steps(chunk) + step) * B + token % B) * Dot::part;
-    if constexpr (std::is_same_v<T, f32> || arch::has_bf16_dot<A>) return f32(unit[at]);
-    else return unit[at % 2 ? at / 2 : simd::width<A> + at / 2];  // odd elements first, then even ones
+    const auto* unit = x.chunk(token / B, chunk) + (part * x.steps(chunk) + step) * B * Dot::part;
+    if constexpr (std::is_same_v<T, f32> || arch::has_bf16_dot<A>) return f32(unit[token % B * Dot::part + at]);
+    else return unit[((at % 2 ? 0 : B) + token % B) * simd::width<A> + at / 2];  // odd elements first, then even ones
 }
 
 template <class T, class A>

@@ -19,6 +19,9 @@ enum class Scratch { packed_input, packed_weights, dots, row_pointers, rows, gat
 /// Bytes of weights times tokens below which a second thread costs more than it brings.
 inline constexpr Index work_per_thread = 1 << 16;
 
+/// The same for operations that touch each element of a row a few times: rows of so many columns.
+[[nodiscard]] constexpr Index rows_per_thread(Index cols) { return ceil_div<Index>(1 << 14, cols + 1); }
+
 /// Threads and scratch memory for the operations of one caller. Many contexts share one executor; none is used by two
 /// threads at once. Arithmetic of the library runs in parallel() and serial(), in the library's floating-point mode.
 template <>

@@ -16,9 +16,7 @@ L3_INLINE F<A> even(U<A> words) {
 }
 template <class A>
 L3_INLINE F<A> odd(U<A> words) {
-    // Where a tile takes all registers, a mask would push one of its inputs out to memory.
-    if constexpr (A::register_count == 16) return as<F<A>>(opaque(words >> 16) << 16);
-    else return as<F<A>>(words & U<A>(0xFFFF0000u));
+    return as<F<A>>(words & U<A>(0xFFFF0000u));
 }
 
 namespace detail {
@@ -70,14 +68,16 @@ struct Dot<bf16, A> {
     static constexpr int part = 2 * width<A>;
     static constexpr bool native = arch::has_bf16_dot<A>;
     using Input = std::conditional_t<native, bf16, f32>;
+    static constexpr int registers = native ? 1 : 2;
+    static constexpr int packed = part / registers;
 
-    L3_INLINE static void pack(Input* out, const bf16* x) {
+    L3_INLINE static void pack(Input* out, const bf16* x, [[maybe_unused]] Index stride = packed) {
         if constexpr (native) {
             std::memcpy(out, x, sizeof(bf16) * part);
         } else {
             const U<A> words = load_words<A>(x);
             simd::store<A>(out, odd<A>(words));
-            simd::store<A>(out + width<A>, even<A>(words));
+            simd::store<A>(out + stride, even<A>(words));
         }
     }
 
@@ -101,7 +101,7 @@ struct Dot<bf16, A> {
         if constexpr (!native) {
             Row<F<A>, M> xs;
             L3_UNROLL
-            for (int m = 0; m < M; ++m) xs[m] = opaque(simd::load<A>(x + m * part));
+            for (int m = 0; m < M; ++m) xs[m] = opaque(simd::load<A>(x + m * packed));
             L3_UNROLL
             for (int n = 0; n < N; ++n) {
                 const F<A> ws = opaque(odd<A>(load_words<A>(w[n])));
@@ -109,7 +109,7 @@ struct Dot<bf16, A> {
                 for (int m = 0; m < M; ++m) acc[m][n] = simd::fma<A>(ws, xs[m], acc[m][n]);
             }
             L3_UNROLL
-            for (int m = 0; m < M; ++m) xs[m] = opaque(simd::load<A>(x + m * part + width<A>));
+            for (int m = 0; m < M; ++m) xs[m] = opaque(simd::load<A>(x + (M + m) * packed));
             L3_UNROLL
             for (int n = 0; n < N; ++n) {
                 const F<A> ws = opaque(even<A>(load_words<A>(w[n])));

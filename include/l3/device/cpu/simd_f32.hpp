@@ -10,8 +10,9 @@ struct Dot<f32, A> {
     static constexpr int step = 16;
     static constexpr int part = width<A>;
     using Input = f32;
+    static constexpr int registers = 1, packed = part;
 
-    L3_INLINE static void pack(f32* out, const f32* x) { simd::store<A>(out, simd::load<A>(x)); }
+    L3_INLINE static void pack(f32* out, const f32* x, Index = packed) { simd::store<A>(out, simd::load<A>(x)); }
 
     template <int M, int N>
     L3_INLINE static void accumulate(Grid<F<A>, M, N>& acc, const f32* x, const Row<const f32*, N>& w) {

@@ -63,19 +63,5 @@ template <class A>
 L3_INLINE F<A> silu(F<A> x) {
     return divide<A>(x, F<A>(1.0f) + exp<A>(-x));
 }
-template <class A>
-L3_INLINE Lanes<A> silu(const Lanes<A>& x) {
-    return map<A>([](F<A> v) { return silu<A>(v); }, x);
-}
-
-/// silu(gate) * up, to be stored, not added to anything.
-template <class A>
-L3_INLINE F<A> silu_mul(F<A> gate, F<A> up) {
-    return opaque(silu<A>(gate) * up);
-}
-template <class A>
-L3_INLINE Lanes<A> silu_mul(const Lanes<A>& gate, const Lanes<A>& up) {
-    return map<A>([](F<A> g, F<A> u) { return silu_mul<A>(g, u); }, gate, up);
-}
 
 }  // namespace l3::inline v0::simd

@@ -6,16 +6,20 @@ namespace l3::inline v0::cpu {
 /// Tokens that share one pass over a group of rows, so that their inputs stay in the second-level cache.
 template <class A> inline constexpr Index group_tokens = 16 * tile_tokens<A>;
 
-/// Copies a chunk of up to tile_rows rows of W, from element k, as a tile reads it: [part][step][row][part of a step].
-/// Rows beyond `count` and elements beyond K are zeros.
+/// The most blocks of tokens for which rows of W are read in place: packing them takes as long as some tiles.
+inline constexpr Index blocks_in_place = 5;
+
+/// Packs a chunk of up to tile_rows rows of W, from element k, as PackedInput packs a block of tokens:
+/// [part][step][register of a part][row][register]. Rows beyond `count` and elements beyond K are zeros.
 template <class A, DType T>
-L3_INLINE void pack_panel(T* panel, const T* const* rows, int count, Index k, Index K, Index steps) {
+L3_INLINE void pack_panel(typename simd::Dot<T, A>::Input* panel, const T* const* rows, int count, Index k, Index K,
+                          Index steps) {
     using Dot = simd::Dot<T, A>;
-    constexpr int part = Dot::part, step = Dot::step, N = tile_rows<A>;
+    constexpr int part = Dot::part, packed = Dot::packed, step = Dot::step, N = tile_rows<A>;
     const auto copy = [&](const T* from, Index s, int n) {
         L3_UNROLL
         for (int p = 0; p < simd::parts<A>; ++p)
-            std::memcpy(panel + ((Index{p} * steps + s) * N + n) * part, from + p * part, std::size_t(part) * sizeof(T));
+            Dot::pack(panel + (Index{p} * steps + s) * N * part + n * packed, from + p * part, N * packed);
     };
     const Index whole = (K - k) / step < steps ? (K - k) / step : steps;
     for (int n = 0; n < N; ++n) {
@@ -30,19 +34,21 @@ L3_INLINE void pack_panel(T* panel, const T* const* rows, int count, Index k, In
     }
 }
 
-/// lanes[token][row][16]: the lanes of one chunk of the canonical dot, for a tile of tokens and rows.
-template <class A, DType T>
-L3_NOINLINE void tile(const typename simd::Dot<T, A>::Input* x, const T* panel, Index steps, f32* lanes) {
-    using Dot = simd::Dot<T, A>;
+/// lanes[token][row][16]: the lanes of one chunk of the canonical dot, for a tile of tokens and rows whose packed
+/// registers of a part are `registers`. Where bf16 is widened by packing, its products are those of f32.
+template <class A, DType Input>
+L3_NOINLINE void tile(const Input* x, const Input* panel, Index registers, f32* lanes) {
+    using Dot = simd::Dot<Input, A>;
     constexpr int part = Dot::part, M = tile_tokens<A>, N = tile_rows<A>;
+    static_assert(Dot::registers == 1);
     for (int p = 0; p < simd::parts<A>; ++p) {
         simd::Grid<simd::F<A>, M, N> acc;
         L3_UNROLL
         for (int m = 0; m < M; ++m)
             L3_UNROLL
             for (int n = 0; n < N; ++n) acc[m][n] = simd::F<A>(0.0f);
-        for (Index s = 0; s < steps; ++s, x += M * part, panel += N * part) {
-            simd::Row<const T*, N> w;
+        for (Index r = 0; r < registers; ++r, x += M * part, panel += N * part) {
+            simd::Row<const Input*, N> w;
             L3_UNROLL
             for (int n = 0; n < N; ++n) w[n] = panel + n * part;
             Dot::template accumulate<M, N>(acc, x, w);
@@ -54,21 +60,63 @@ L3_NOINLINE void tile(const typename simd::Dot<T, A>::Input* x, const T* panel, 
     }
 }
 
+/// The same with rows of W in place, from element k, `count` of them. Lanes of rows beyond `count` mean nothing.
+template <class A, DType T>
+L3_NOINLINE void tile_in_place(const typename simd::Dot<T, A>::Input* x, const T* const* rows, int count, Index k, Index K,
+                               Index steps, f32* lanes) {
+    using Dot = simd::Dot<T, A>;
+    constexpr int part = Dot::part, step = Dot::step, M = tile_tokens<A>, N = tile_rows<A>;
+    const Index whole = (K - k) / step < steps ? (K - k) / step : steps;
+    simd::Row<const T*, N> w, at;
+    alignas(64) simd::Grid<T, N, step> rest;
+    for (int n = 0; n < N; ++n) w[n] = rows[n < count ? n : 0] + k;
+    if (whole < steps) {
+        std::memset(rest, 0, sizeof rest);
+        for (int n = 0; n < N; ++n) std::memcpy(rest[n], w[n] + whole * step, std::size_t(K - k - whole * step) * sizeof(T));
+    }
+    for (int p = 0; p < simd::parts<A>; ++p) {
+        simd::Grid<simd::F<A>, M, N> acc;
+        L3_UNROLL
+        for (int m = 0; m < M; ++m)
+            L3_UNROLL
+            for (int n = 0; n < N; ++n) acc[m][n] = simd::F<A>(0.0f);
+        for (Index s = 0; s < whole; ++s, x += M * part) {
+            L3_UNROLL
+            for (int n = 0; n < N; ++n) at[n] = w[n] + s * step + p * part;
+            Dot::template accumulate<M, N>(acc, x, at);
+        }
+        if (whole < steps) {
+            L3_UNROLL
+            for (int n = 0; n < N; ++n) at[n] = rest[n] + p * part;
+            Dot::template accumulate<M, N>(acc, x, at);
+            x += M * part;
+        }
+        L3_UNROLL
+        for (int m = 0; m < M; ++m)
+            L3_UNROLL
+            for (int n = 0; n < N; ++n) simd::store<A>(lanes + (m * N + n) * 16 + p * simd::width<A>, acc[m][n]);
+    }
+}
+
 /// dots[token * ld + n] = the canonical dot of rows[n] with each token of blocks [first, first + blocks) of x.
 /// Writes whole tiles: blocks * tile_tokens rows of dots, and up to the next multiple of tile_rows columns.
 template <class A, DType T>
-L3_NOINLINE void gemm_rows(const T* const* rows, int count, const PackedInput<T, A>& x, Index first, Index blocks, T* panel,
-                           f32* dots, Index ld) {
+L3_NOINLINE void gemm_rows(const T* const* rows, int count, const PackedInput<T, A>& x, Index first, Index blocks,
+                           typename simd::Dot<T, A>::Input* panel, f32* dots, Index ld) {
+    using Dot = simd::Dot<T, A>;
     constexpr int M = tile_tokens<A>, N = tile_rows<A>;
     if (x.K() == 0) std::fill_n(dots, blocks * M * ld, 0.0f);
     for (Index k = 0; k < x.K(); k += simd::dot_chunk) {
         const Index steps = x.steps(k);
         for (int n = 0; n < count; n += N) {
-            pack_panel<A, T>(panel, rows + n, count - n < N ? count - n : N, k, x.K(), steps);
+            const int some = count - n < N ? count - n : N;
+            const bool in_place = blocks <= blocks_in_place;
+            if (!in_place) pack_panel<A, T>(panel, rows + n, some, k, x.K(), steps);
             for (Index b = 0; b < blocks; ++b) {
                 alignas(64) simd::Row<f32, M * N * 16> lanes;
                 simd::Grid<f32, M, N> sums;
-                tile<A, T>(x.chunk(first + b, k), panel, steps, lanes);
+                if (in_place) tile_in_place<A, T>(x.chunk(first + b, k), rows + n, some, k, x.K(), steps, lanes);
+                else tile<A>(x.chunk(first + b, k), panel, steps * Dot::registers, lanes);
                 simd::tree_sums<A>(lanes, M * N, sums[0]);
                 for (int m = 0; m < M; ++m) {
                     f32* out = dots + (b * M + m) * ld + n;
@@ -87,6 +135,7 @@ L3_NOINLINE void gemm_rows(const T* const* rows, int count, const PackedInput<T,
 template <DType T, class RowsOf, class Epilogue>
 void gemm(Context<CPU>& ctx, const PackedInput<T>& x, Index items, Index item_rows, RowsOf rows_of, Epilogue epilogue) {
     using A = arch::native;
+    using Input = typename PackedInput<T>::Input;
     static_assert(tile_rows<A> * tile_tokens<A> % 4 == 0);
     if (x.tokens() == 0) return;
     const Index group = x.tokens() == 1 ? 1 : std::min<Index>(group_tokens<A>, x.blocks() * x.block_tokens());
@@ -95,7 +144,7 @@ void gemm(Context<CPU>& ctx, const PackedInput<T>& x, Index items, Index item_ro
     const Index ld = align_up<Index>(align_up<Index>(item_rows, tile_rows<A>) + 16, 16), slot_dots = group * ld;
     const Index slot_panel = align_up<Index>(tile_rows<A> * simd::dot_chunk, 64);
     f32* all_dots = ctx.scratch<f32>(Scratch::dots, ctx.threads() * slot_dots);
-    T* all_panels = ctx.scratch<T>(Scratch::packed_weights, ctx.threads() * slot_panel);
+    Input* all_panels = ctx.scratch<Input>(Scratch::packed_weights, ctx.threads() * slot_panel);
     const T** all_rows = ctx.scratch<const T*>(Scratch::row_pointers, ctx.threads() * align_up<Index>(item_rows, 8));
 
     const Index item_work = item_rows * x.K() * Index{sizeof(T)} * group;
@@ -117,11 +166,11 @@ void gemm(Context<CPU>& ctx, const PackedInput<T>& x, Index items, Index item_ro
     });
 }
 
-/// gemm over the rows of one matrix, in items of `linear_rows`: epilogue(token, first_row, rows, dots) for each token.
+/// gemm over the rows of one matrix, in items of 48 rows or so: epilogue(token, first_row, rows, dots) for each token.
 template <DType T, class Epilogue>
 void gemm(Context<CPU>& ctx, const PackedInput<T>& x, TensorView<const T, CPU> W, Epilogue epilogue) {
-    static constexpr Index linear_rows = 48;
-    const auto rows_in = [&W](Index item) { return std::min(linear_rows, W.rows() - item * linear_rows); };
+    const Index linear_rows = x.tokens() == 1 ? 96 : 48;
+    const auto rows_in = [&W, linear_rows](Index item) { return std::min(linear_rows, W.rows() - item * linear_rows); };
     gemm<T>(
         ctx, x, ceil_div(W.rows(), linear_rows), linear_rows,
         [&](Index item, const T** rows) {

@@ -3,14 +3,11 @@
 
 namespace l3::inline v0::cpu {
 
-/// dots[n] = the canonical dot of rows[n] [K] with the one token of x. Reads each row once, in place.
-template <class A, DType T>
-L3_NOINLINE void gemv(const T* const* rows, int count, const PackedInput<T, A>& x, f32* dots) {
+/// gemv, R rows at a time, fetching elements `ahead` of those in use.
+template <class A, int R, Index ahead, DType T>
+L3_INLINE void gemv_rows(const T* const* rows, int count, const PackedInput<T, A>& x, f32* dots) {
     using Dot = simd::Dot<T, A>;
     constexpr int parts = simd::parts<A>, part = Dot::part, step = Dot::step;
-    // Rows at a time: one stream of memory is enough for wide registers; narrow ones need more sums in flight.
-    constexpr int R = parts == 1 ? 1 : 4;
-
     for (int n = 0; n < count; n += R) {
         simd::Row<const T*, R> w;
         for (int r = 0; r < R; ++r) w[r] = rows[n + r < count ? n + r : n];  // beyond the end: the same row again
@@ -24,9 +21,9 @@ L3_NOINLINE void gemv(const T* const* rows, int count, const PackedInput<T, A>& 
                 L3_UNROLL
                 for (int r = 0; r < R; ++r) acc[p][0][r] = simd::F<A>(0.0f);
             for (Index s = 0; s < whole; ++s) {
-                if constexpr (R > 1) {
+                if constexpr (ahead > 0) {
                     L3_UNROLL
-                    for (int r = 0; r < R; ++r) __builtin_prefetch(w[r] + k + s * step + R * x.K(), 0, 3);
+                    for (int r = 0; r < R; ++r) __builtin_prefetch(w[r] + k + s * step + ahead, 0, 3);
                 }
                 L3_UNROLL
                 for (int p = 0; p < parts; ++p) {
@@ -58,6 +55,17 @@ L3_NOINLINE void gemv(const T* const* rows, int count, const PackedInput<T, A>& 
         }
         for (int r = 0; r < R && n + r < count; ++r) dots[n + r] = sums[r];
     }
+}
+
+/// dots[n] = the canonical dot of rows[n] [K] with the one token of x. Reads each row once, in place.
+template <class A, DType T>
+L3_NOINLINE void gemv(const T* const* rows, int count, const PackedInput<T, A>& x, f32* dots) {
+    constexpr Index in_bytes = sizeof(T);
+    // Wide registers keep up with one stream of memory, which the processor fetches ahead by itself. Narrow ones need
+    // the sums of several rows in flight; but of short rows that would be as many short streams.
+    if constexpr (simd::parts<A> == 1) gemv_rows<A, 1, 0>(rows, count, x, dots);
+    else if (x.K() * in_bytes < 4096) gemv_rows<A, 1, 2048 / in_bytes>(rows, count, x, dots);
+    else gemv_rows<A, 4, 16384 / in_bytes>(rows, count, x, dots);
 }
 
 }  // namespace l3::inline v0::cpu

@@ -11,10 +11,10 @@ struct NormGateUp<T, CPU> {
     static void run(Context<CPU>& ctx, TensorView<T, CPU> h, TensorView<const f32, CPU> x, const Norm<CPU>& norm,
                     const MLP<T, CPU>& weights) {
         // An item is the same rows of both matrices: gate and up of an element are finished together.
-        static constexpr Index item_rows = 24;
+        const Index item_rows = x.rows() == 1 ? 96 : 24;  // one token: long streams of memory; many: what the cache holds
         const Index F = h.cols();
         const f32 *gate_bias = weights.gate_bias.data(), *up_bias = weights.up_bias.data();
-        const auto rows_in = [F](Index item) { return std::min(item_rows, F - item * item_rows); };
+        const auto rows_in = [F, item_rows](Index item) { return std::min(item_rows, F - item * item_rows); };
         cpu::gemm<T>(
             ctx, cpu::norm_and_pack<T>(ctx, x, norm), ceil_div(F, item_rows), 2 * item_rows,
             [&](Index item, const T** rows) {

@@ -11,7 +11,8 @@ template <class A> inline constexpr int tile_tokens = A::register_count == 32 ? 
 template <class A> inline constexpr int tile_rows = A::register_count == 32 ? 6 : 4;
 
 /// The inputs of a matrix product [M, K] as its kernels read them: rounded to T, widened where the processor has no
-/// bf16, zeros up to whole steps and whole tiles. Layout: [block of tokens][chunk of K][part][step][token][part of a step].
+/// products of bf16, zeros up to whole steps and whole tiles. Layout:
+/// [chunk of K][block of tokens][part][step][register of a part][token][register].
 template <DType T, class A = arch::native>
 class PackedInput {
   public:
@@ -35,7 +36,9 @@ class PackedInput {
         const Index elements = K_ - k < simd::dot_chunk ? K_ - k : simd::dot_chunk;
         return ceil_div<Index>(elements, Dot::step);
     }
-    [[nodiscard]] Input* chunk(Index block, Index k) const { return data_ + (block * padded() + k) * block_; }
+    [[nodiscard]] Input* chunk(Index block, Index k) const {
+        return data_ + (k * blocks() + block * steps(k) * Dot::step) * block_;
+    }
 
     /// Packs one token; every token of [0, blocks() * block_tokens()) has to be, x = nullptr for those beyond M.
     void pack(Index token, const T* x) const { pack_token(*this, token, x); }
@@ -44,11 +47,11 @@ class PackedInput {
     [[nodiscard]] Index padded() const { return align_up<Index>(K_, Dot::step); }
 
     L3_NOINLINE static void pack_token(const PackedInput& self, Index token, const T* x) {
-        constexpr int part = Dot::part;
-        const Index block = token / self.block_, within = token % self.block_;
+        constexpr int part = Dot::part, packed = Dot::packed;
+        const Index block = token / self.block_, within = token % self.block_, stride = self.block_ * packed;
         for (Index k = 0; k < self.K_; k += simd::dot_chunk) {
             const Index steps = self.steps(k);
-            Input* out = self.chunk(block, k) + within * part;
+            Input* out = self.chunk(block, k) + within * packed;
             for (Index s = 0; s < steps; ++s) {
                 alignas(64) simd::Row<T, Dot::step> padded = {};
                 const T* from = padded;
@@ -57,7 +60,7 @@ class PackedInput {
                 else if (x) std::memcpy(padded, x + begin, std::size_t(left) * sizeof(T));
                 L3_UNROLL
                 for (int p = 0; p < simd::parts<A>; ++p)
-                    Dot::pack(out + (Index{p} * steps + s) * self.block_ * part, from + p * part);
+                    Dot::pack(out + (Index{p} * steps + s) * self.block_ * part, from + p * part, stride);
             }
         }
     }
@@ -71,7 +74,7 @@ class PackedInput {
 template <DType T>
 PackedInput<T> pack(Context<CPU>& ctx, TensorView<const T, CPU> x) {
     const PackedInput<T> packed(ctx, x.rows(), x.cols());
-    ctx.parallel(packed.blocks() * packed.block_tokens(), ceil_div<Index>(1 << 15, x.cols() + 1), [&](Index begin, Index end, int) {
+    ctx.parallel(packed.blocks() * packed.block_tokens(), rows_per_thread(x.cols()), [&](Index begin, Index end, int) {
         for (Index m = begin; m < end; ++m) packed.pack(m, m < x.rows() ? x.row(m) : nullptr);
     });
     return packed;

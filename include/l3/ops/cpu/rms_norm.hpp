@@ -33,7 +33,7 @@ PackedInput<T> norm_and_pack(Context<CPU>& ctx, TensorView<const f32, CPU> x, co
         }
     };
     if (M == 1) ctx.serial([&] { work(0, 1, 0); });
-    else ctx.parallel(packed.blocks() * packed.block_tokens(), ceil_div<Index>(1 << 14, H + 1), work);
+    else ctx.parallel(packed.blocks() * packed.block_tokens(), rows_per_thread(H), work);
     return packed;
 }
 
@@ -43,7 +43,7 @@ template <DType T>
 struct RMSNorm<T, CPU> {
     static void run(Context<CPU>& ctx, TensorView<T, CPU> y, TensorView<const f32, CPU> x, const Norm<CPU>& norm) {
         const Index H = x.cols();
-        ctx.parallel(x.rows(), ceil_div<Index>(1 << 14, H + 1), [&](Index begin, Index end, int) {
+        ctx.parallel(x.rows(), rows_per_thread(H), [&](Index begin, Index end, int) {
             for (Index m = begin; m < end; ++m)
                 cpu::rms_norm_row<arch::native>(y.row(m), x.row(m), norm.weight.data(), H, norm.eps);
         });

@@ -51,7 +51,7 @@ struct RoPE<CPU> {
 
     static void rotate(Context<CPU>& ctx, TensorView<f32, CPU> x, const Rotary<CPU>& rotary) {
         const Index half = rotary.cos.cols();
-        ctx.parallel(x.rows(), ceil_div<Index>(1 << 14, x.cols() + 1), [&](Index begin, Index end, int) {
+        ctx.parallel(x.rows(), rows_per_thread(x.cols()), [&](Index begin, Index end, int) {
             for (Index m = begin; m < end; ++m)
                 for (Index head = 0; head < x.cols(); head += 2 * half)
                     cpu::rotate_head(x.row(m) + head, rotary.cos.row(m), rotary.sin.row(m), half);

@@ -38,7 +38,7 @@ L3_NOINLINE void silu_mul_row(T* h, const f32* gate, const f32* up, const f32* g
 template <DType T>
 struct SiluMul<T, CPU> {
     static void run(Context<CPU>& ctx, TensorView<T, CPU> h, TensorView<const f32, CPU> gate, TensorView<const f32, CPU> up) {
-        ctx.parallel(h.rows(), ceil_div<Index>(1 << 13, h.cols() + 1), [&](Index begin, Index end, int) {
+        ctx.parallel(h.rows(), rows_per_thread(h.cols()), [&](Index begin, Index end, int) {
             for (Index m = begin; m < end; ++m)
                 cpu::silu_mul_row<arch::native>(h.row(m), gate.row(m), up.row(m), nullptr, nullptr, h.cols());
         });
