@@ -1,6 +1,6 @@
 #pragma once
 // l3: Llama-family language models, on the CPU. A table of contents: each line is a page to read, from what a program
-// uses first to what it rests on. Any of them can be included alone.
+// uses first to what it rests on. Any of them compiles alone; to run on the CPU, a program also includes ops/cpu/ops.hpp.
 
 // Conversations: Chat(model).reply("Hello") is text, piece by piece.
 #include "chat/chat.hpp"

@@ -17,7 +17,7 @@ TEST_CASE("options that cannot be meant are named with their value") {
                          ArgumentError);
     CHECK_THROWS_WITH_AS(check_sampling({.temperature = std::nan("")}),
                          "temperature is nan, expected 0 (greedy) or more", ArgumentError);
-    CHECK_THROWS_WITH_AS(check_sampling({.top_p = -0.1}), "top_p is -0.1, expected 0 to 1", ArgumentError);
+    CHECK_THROWS_WITH_AS(check_sampling({.top_p = -0.1}), "top_p is -0.1, expected 0 or more (1: off)", ArgumentError);
     CHECK_THROWS_WITH_AS(check_sampling({.min_p = 1.5}), "min_p is 1.5, expected 0 to 1", ArgumentError);
     CHECK_THROWS_WITH_AS(check_sampling({.repetition_penalty = 0}), "repetition_penalty is 0, expected more than 0",
                          ArgumentError);

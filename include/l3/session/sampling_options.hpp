@@ -43,7 +43,7 @@ inline void check_sampling(const SamplingOptions& o) {
     };
     const auto at_least_0 = [](const std::optional<double>& v) { return !v || (*v >= 0 && std::isfinite(*v)); };
     check("temperature", o.temperature, at_least_0(o.temperature), "0 (greedy) or more");
-    check("top_p", o.top_p, at_least_0(o.top_p), "0 to 1");
+    check("top_p", o.top_p, at_least_0(o.top_p), "0 or more (1: off)");
     check("min_p", o.min_p, at_least_0(o.min_p) && o.min_p.value_or(0) <= 1, "0 to 1");
     check("repetition_penalty", o.repetition_penalty, at_least_0(o.repetition_penalty) && o.repetition_penalty != 0.0,
           "more than 0");
@@ -52,8 +52,8 @@ inline void check_sampling(const SamplingOptions& o) {
 }
 
 /// These options, and where they say nothing the model's generation_config. A config that does not sample is greedy.
-template <class GenerationConfig>
-[[nodiscard]] SamplingOptions with_defaults(SamplingOptions o, const GenerationConfig& config) {
+template <class Config>
+[[nodiscard]] SamplingOptions with_defaults(SamplingOptions o, const Config& config) {
     if (!o.temperature) o.temperature = config.do_sample ? double(config.temperature.value_or(1)) : 0;
     if (!o.top_k) o.top_k = config.top_k;
     if (!o.top_p && config.top_p) o.top_p = *config.top_p;
