@@ -1,6 +1,9 @@
 #include <doctest/doctest.h>
 #include <l3/device/cpu/context.hpp>
 #include <cstdint>
+#include <thread>
+#include <tuple>
+#include <vector>
 #include <l3/dtype/dtype.hpp>
 
 using namespace l3;
@@ -82,4 +85,38 @@ TEST_CASE("context: threads as asked for") {
     CHECK(Context<CPU>(7).threads() == 7);
     CHECK(Context<CPU>().threads() == cpu::default_threads());
     CHECK_THROWS_WITH_AS(Context<CPU>(0), "threads is 0, expected at least 1", ArgumentError);
+}
+
+TEST_CASE("acceptance G03: more threads than cores, in many contexts at once, do all of their work") {
+    const int threads = 2 * cpu::default_threads() + 1;
+    std::atomic<Index> wrong{0};
+    std::vector<std::jthread> callers;
+    for (int caller = 0; caller < 8; ++caller)
+        callers.emplace_back([&] {
+            Context<CPU> ctx(threads);
+            for (int region = 0; region < 200; ++region) {
+                std::atomic<Index> sum{0};
+                ctx.parallel(1000, 1, [&](Index begin, Index end, int) { sum += end - begin; });
+                wrong += sum != 1000;
+            }
+        });
+    callers.clear();
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("acceptance G12: work below the grain wakes no thread") {
+    struct Counting final : cpu::Executor {
+        int most_slots = 0;
+        int threads() const noexcept override { return 8; }
+        void run(int slots, void (*task)(void*, int), void* data) override {
+            most_slots = std::max(most_slots, slots);
+            task(data, 0);
+        }
+    };
+    for (auto [n, grain, slots] : {std::tuple{100, 100, 0}, {100, 99, 2}, {100, 50, 2}, {1000, 100, 8}, {7, 1, 7}}) {
+        const auto executor = std::make_shared<Counting>();
+        Context<CPU> ctx(executor);
+        ctx.parallel(n, grain, [](Index, Index, int) {});
+        CHECK(executor->most_slots == slots);
+    }
 }

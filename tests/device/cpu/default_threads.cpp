@@ -36,7 +36,7 @@ TEST_CASE("acceptance G01: physical cores of the affinity mask") {
     CHECK(Machine().threads({}) == 1);
 }
 
-TEST_CASE("acceptance G01: the quota of the control group, in both versions") {
+TEST_CASE("acceptance G02: the quota of the control group, in both versions") {
     const Machine v2;
     v2.write("proc/self/cgroup", "0::/jobs/mine");
     v2.write("sys/fs/cgroup/jobs/cpu.max", "200000 100000");
