@@ -10,7 +10,7 @@ constexpr const char* commands =
     "  /undo          removes your last message and its reply\n"
     "  /regenerate    answers your last message again\n"
     "  /quit          ends, as the end of input does\n"
-    "A message that begins with a slash is written with two.";
+    "A message that begins with a slash is written with two. Where input is no terminal, the first error ends the program.";
 
 struct Options {
     programs::CommonOptions common;
@@ -23,9 +23,7 @@ class Conversation {
   public:
     Conversation(const Options& options, programs::Interrupt& interrupt)
         : options_(options), interrupt_(interrupt), model_(programs::open_model(options.common)),
-          chat_(model_, {.system = options.system, .session = {.context = options.common.context}}) {
-        if (!options.common.stats.empty()) programs::write_text(options.common.stats, "");
-    }
+          chat_(model_, {.system = options.system, .session = {.context = options.common.context}}) {}
 
     /// Does what a line says: false if it says to end.
     bool line(std::string_view line) {
@@ -63,19 +61,28 @@ class Conversation {
         nlohmann::ordered_json row = {{"reply", result.text}, {"ids", result.ids}};
         const nlohmann::ordered_json statistics = programs::statistics(result, model_.load_ms());
         row.update(statistics);
-        programs::show(options_.jsonl ? row.dump() + "\n" : "\n");
+        programs::show(options_.jsonl ? to_line(row) : "\n");
         if (options_.common.verbose) std::cerr << programs::statistics_line(result) << '\n';
-        if (!options_.common.stats.empty()) programs::append_text(options_.common.stats, statistics.dump() + "\n");
+        if (options_.common.stats.empty()) return;
+        if (!stats_) stats_.emplace(options_.common.stats);
+        stats_->write(to_line(statistics));
+        stats_->commit();
+    }
+
+    static std::string to_line(const nlohmann::ordered_json& row) {
+        return row.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
     }
 
     const Options& options_;
     programs::Interrupt& interrupt_;
     l3::AnyModel model_;
     l3::Chat<l3::AnyModel> chat_;
+    std::optional<programs::OutputFile> stats_;  // made when the first line is there
 };
 
 void chat(const Options& options) {
     programs::Interrupt interrupt;
+    if (!options.common.stats.empty()) programs::check_output(options.common.stats, options.common.inputs());
     Conversation conversation(options, interrupt);
     const bool terminal = programs::on_terminal(STDIN_FILENO) && programs::on_terminal(STDOUT_FILENO);
     for (std::string line;;) {
@@ -90,6 +97,7 @@ void chat(const Options& options) {
             std::cerr << "l3-chat: error: " << e.what() << std::endl;
         }
     }
+    programs::require_input_read();
     if (terminal) programs::show("\n");
 }
 
@@ -103,6 +111,6 @@ int main(int argc, char** argv) {
     app.add_option("--system", options.system, "The system message (default: what the model's template states)")->option_text("TEXT");
     options.generation.add(app);
     app.add_flag("--jsonl", options.jsonl, "One JSON object per reply: reply, ids, and the statistics");
-    app.add_option("--stats", options.common.stats, "Writes the statistics as JSON, one line a reply")->option_text("FILE");
+    options.common.add_stats(app, "Writes the statistics as JSON, one line a reply");
     return programs::run(app, argc, argv, [&] { chat(options); });
 }

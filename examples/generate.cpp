@@ -16,11 +16,14 @@ void generate(const Options& options) {
     programs::Interrupt interrupt;
     std::vector<l3::Token> prompt;
     if (options.ids) prompt = programs::parse_ids<programs::UsageError>(*options.ids, "--ids");
+    std::vector<std::filesystem::path> inputs = options.common.inputs();
+    inputs.push_back(options.file);
+    if (!options.common.stats.empty()) programs::check_output(options.common.stats, inputs);
     const l3::AnyModel model = programs::open_model(options.common);
     std::string text;
     if (!options.ids) {
         text = options.prompt ? *options.prompt
-               : !options.file.empty() ? programs::read_file(options.file) : programs::read_all(std::cin);
+               : !options.file.empty() ? programs::read_file(options.file) : programs::read_input();
         prompt = model.tokenizer().encode(text, {.add_bos = model.tokenizer().add_bos()});
     } else if (options.echo && !options.print_ids) {
         text = model.tokenizer().decode(prompt);
@@ -57,8 +60,8 @@ int main(int argc, char** argv) {
     CLI::App app("Goes on after a text: no chat format, only the start token if the tokenizer says so.", "l3-generate");
     Options options;
     options.common.add(app, "Tokens of prompt and text together (default: the smaller of 4096 and the model's)");
-    CLI::Option* const prompt = app.add_option("-p,--prompt", options.prompt, "The text (default: standard input)");
-    CLI::Option* const file = app.add_option("-f,--file", options.file, "A file with the text");
+    CLI::Option* const prompt = app.add_option("-p,--prompt", options.prompt, "The text (default: standard input, to its end, its last newline included)");
+    CLI::Option* const file = app.add_option("-f,--file", options.file, "A file with the text")->check(programs::a_path());
     CLI::Option* const ids = app.add_option("--ids", options.ids, "Token ids, as they are: \"1 2 3\"");
     prompt->excludes(file)->excludes(ids)->option_text("TEXT");
     file->excludes(ids)->option_text("FILE");
@@ -67,6 +70,6 @@ int main(int argc, char** argv) {
     app.add_flag("--ignore-eos", options.ignore_eos, "Goes on after tokens that end a text");
     app.add_flag("--print-ids", options.print_ids, "Token ids, separated by spaces, instead of text");
     app.add_flag("--echo", options.echo, "The prompt first");
-    app.add_option("--stats", options.common.stats, "Writes the statistics as JSON")->option_text("FILE");
+    options.common.add_stats(app, "Writes the statistics as JSON");
     return programs::run(app, argc, argv, [&] { generate(options); });
 }

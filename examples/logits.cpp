@@ -12,12 +12,11 @@ struct Options {
     std::optional<l3::Index> decode_from;
 };
 
-/// A safetensors file that is written row by row, and removed unless it was completed.
+/// A safetensors file that is written row by row.
 class LogitsFile {
   public:
-    LogitsFile(std::filesystem::path path, const std::vector<l3::Token>& ids, std::int32_t first, l3::Index vocab_size)
-        : path_(std::move(path)), out_(path_, std::ios::binary | std::ios::trunc) {
-        l3::require<l3::IoError>(out_.is_open(), path_.string(), ": cannot create");
+    LogitsFile(const std::filesystem::path& path, const std::vector<l3::Token>& ids, std::int32_t first, l3::Index vocab_size)
+        : file_(path) {
         const auto ids_end = ids.size() * sizeof(l3::Token), first_end = ids_end + sizeof first;
         const l3::Index rows = l3::Index(ids.size()) - first;
         const auto end = first_end + std::uint64_t(rows * vocab_size) * sizeof(float);
@@ -28,32 +27,18 @@ class LogitsFile {
         header.resize(l3::align_up<std::size_t>(header.size(), 8), ' ');
         const std::uint64_t header_bytes = header.size();
         write(&header_bytes, sizeof header_bytes);
-        write(header.data(), header.size());
+        file_.write(header);
         write(ids.data(), ids_end);
         write(&first, sizeof first);
     }
-    ~LogitsFile() {
-        std::error_code ignored;
-        if (!complete_ && std::filesystem::is_regular_file(path_, ignored)) std::filesystem::remove(path_, ignored);
-    }
-    LogitsFile(const LogitsFile&) = delete;
-    LogitsFile& operator=(const LogitsFile&) = delete;
 
     void row(std::span<const float> logits) { write(logits.data(), logits.size_bytes()); }
-    void close() {
-        l3::require<l3::IoError>(bool(out_.flush()), path_.string(), ": cannot write");
-        complete_ = true;
-    }
+    void close() { file_.commit(); }
 
   private:
-    void write(const void* data, std::size_t bytes) {
-        out_.write(static_cast<const char*>(data), std::streamsize(bytes));
-        l3::require<l3::IoError>(bool(out_), path_.string(), ": cannot write");
-    }
+    void write(const void* data, std::size_t bytes) { file_.write({static_cast<const char*>(data), bytes}); }
 
-    std::filesystem::path path_;
-    std::ofstream out_;
-    bool complete_ = false;
+    programs::OutputFile file_;
 };
 
 std::vector<l3::Token> read_ids(const Options& options, const l3::AnyModel& model) {
@@ -63,11 +48,16 @@ std::vector<l3::Token> read_ids(const Options& options, const l3::AnyModel& mode
 }
 
 void logits(const Options& options) {
+    std::vector<std::filesystem::path> inputs = options.common.inputs();
+    inputs.push_back(options.ids_file);
+    programs::check_output(options.out, inputs);
     const l3::AnyModel model = programs::open_model(options.common);
     const std::vector<l3::Token> ids = read_ids(options, model);
     const std::vector<l3::Token> warm = programs::parse_ids<programs::UsageError>(options.warm_ids.value_or(""), "--warm-ids");
     const auto count = l3::Index(ids.size());
     l3::require<l3::ArgumentError>(count > 0, "no token ids, so no logits");
+    if (options.decode_from && *options.decode_from > count)
+        throw programs::UsageError(l3::message("--decode-from is ", *options.decode_from, ", expected at most ", count, ", the number of ids"));
 
     l3::Session session(model, {.context = options.common.context.value_or(std::max(count, l3::Index(warm.size()))),
                                 .chunk = options.chunk});
@@ -101,7 +91,7 @@ int main(int argc, char** argv) {
     options.common.add(app, "Tokens that fit (default: the number of ids)");
     CLI::Option_group* const input = app.add_option_group("input", "What to evaluate: one of these");
     input->add_option("--ids", options.ids, "Token ids: \"1 2 3\"")->option_text("IDS");
-    input->add_option("--ids-file", options.ids_file, "A file with token ids")->option_text("FILE");
+    input->add_option("--ids-file", options.ids_file, "A file with token ids")->check(programs::a_path())->option_text("FILE");
     input->add_option("--prompt", options.prompt, "A text, with the start token if the tokenizer says so")->option_text("TEXT");
     input->require_option(1);
     app.add_option("--chunk", options.chunk, "Tokens evaluated at once (default: 512)")
@@ -111,6 +101,6 @@ int main(int argc, char** argv) {
     app.add_option("--warm-ids", options.warm_ids, "Evaluates these ids first, and goes on where the others differ")
         ->option_text("IDS");
     app.add_option("--out", options.out, "The file: ids I32 [M], first_position I32 [1], logits F32 [M - first_position, V]")
-        ->required()->option_text("FILE");
+        ->required()->check(programs::a_path())->option_text("FILE");
     return programs::run(app, argc, argv, [&] { logits(options); });
 }

@@ -44,7 +44,7 @@ void tokenize(const Options& options) {
         std::cerr << tokenizer.name() << ": " << tokenizer.kind() << ", " << tokenizer.vocab_size() << " ids\n";
     const l3::EncodeOptions encode{.parse_special = options.special, .add_bos = options.bos && tokenizer.add_bos()};
     if (!options.jsonl) {
-        const std::string text = programs::read_all(std::cin);
+        const std::string text = programs::read_input();
         if (options.decode) std::cout << tokenizer.decode(programs::parse_ids<l3::FormatError>(text, "standard input"));
         else print_ids(tokenizer.encode(text, encode));
         return;
@@ -60,6 +60,7 @@ void tokenize(const Options& options) {
             std::cout << nlohmann::json(tokenizer.encode(json.get_ref<const std::string&>(), encode)).dump() << '\n';
         }
     }
+    programs::require_input_read();
 }
 
 }  // namespace

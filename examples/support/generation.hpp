@@ -31,7 +31,7 @@ struct GenerationOptions {
                    "Makes tokens that were there less likely" + otherwise + "1)", "a number above 0",
                    [](double x) { return x > 0; });
         app.add_option("--seed", sampling.seed, "Gives the same text again (default: a random one; --stats has it)")
-            ->check(CLI::Validator([](std::string& text) { return check_seed(text); }, ""))->option_text("N");
+            ->transform(CLI::Validator([](std::string& text) { return check_seed(text); }, ""))->option_text("N");
         app.add_option("--stop", stop, "Ends the text before this one; may be given several times")
             ->allow_extra_args(false)->option_text("TEXT");
     }
@@ -46,11 +46,13 @@ struct GenerationOptions {
     }
 
   private:
-    static std::string check_seed(const std::string& text) {
+    static std::string check_seed(std::string& text) {
         std::uint64_t value = 0;
         const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-        const bool good = ec == std::errc() && end == text.data() + text.size();
-        return good ? std::string() : "'" + text + "', expected a whole number from 0 to 2^64 - 1";
+        if (ec != std::errc() || end != text.data() + text.size())
+            return "'" + text + "', expected a whole number from 0 to 2^64 - 1";
+        text = std::to_string(value);  // CLI11 takes 010 for eight
+        return {};
     }
 };
 

@@ -1,10 +1,13 @@
 #pragma once
 // What all programs have in common: how they end, and the options that they share.
+#include "output_file.hpp"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <exception>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -12,6 +15,7 @@
 #include <l3/core/error.hpp>
 #include <l3/core/math.hpp>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,28 +27,61 @@ namespace programs {
 /// Options that contradict each other, or a value that is none: exit status 2.
 struct UsageError : std::runtime_error { using std::runtime_error::runtime_error; };
 
+namespace detail {
+
+/// A text of any origin as one line that a terminal can show: bounded, and without control characters.
+inline std::string one_line(std::string text) {
+    constexpr std::size_t most_bytes = 1000;
+    if (text.size() > most_bytes) {
+        const std::size_t end = text.size() - most_bytes / 2;  // what was expected stands at the end
+        text = text.substr(0, most_bytes / 2) + " ... " + text.substr(end);
+    }
+    for (char& c : text)
+        if (static_cast<unsigned char>(c) < ' ' || c == '\x7F') c = c == '\n' || c == '\t' ? ' ' : '?';
+    return text;
+}
+
+/// The first option that takes one value and was given more often, or nullptr.
+inline const CLI::Option* given_twice(const CLI::App& app) {
+    for (const CLI::Option* option : app.get_options())
+        if (option->get_expected_max() == 1 && option->results().size() > 1) return option;
+    for (const CLI::App* group : app.get_subcommands([](const CLI::App*) { return true; }))
+        if (const CLI::Option* const option = given_twice(*group)) return option;
+    return nullptr;
+}
+
+/// Where a standard stream is closed, takes its place with what can neither be read nor written there, so that no file
+/// that is opened later becomes that stream.
+inline void reserve_streams() {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (::fcntl(stream, F_GETFD) < 0) (void)!::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+}  // namespace detail
+
 /// Parses the options, runs the program, and says in one line on standard error what went wrong.
 /// Returns the exit status: 0; 1 for an error; 2 for wrong options.
 template <class Body>
 int run(CLI::App& app, int argc, char** argv, const Body& body) {
     const auto error = [&app](std::string text, int status) {
-        std::replace(text.begin(), text.end(), '\n', ' ');
         std::cout << std::flush;
-        std::cerr << app.get_name() << ": error: " << text << std::endl;
+        std::cerr << app.get_name() << ": error: " << detail::one_line(std::move(text)) << std::endl;
         return status;
     };
+    constexpr const char* unwritable = "cannot write to standard output";
+    detail::reserve_streams();
     try {
         app.parse(argc, argv);
         body();
-        if (!std::cout.flush()) return error("cannot write to standard output", 1);
-        return 0;
+        return std::cout.flush() ? 0 : error(unwritable, 1);
     } catch (const CLI::CallForHelp&) {
-        std::cout << app.help() << std::flush;
-        return 0;
+        return std::cout << app.help() << std::flush ? 0 : error(unwritable, 1);
     } catch (const CLI::ParseError& e) {
         std::string unknown;  // first of all what is misspelt: the option that is missing may be that one
         for (const std::string& argument : app.remaining()) unknown += " " + argument;
-        return error(unknown.empty() ? e.what() : "not expected:" + unknown, 2);
+        if (const CLI::Option* const twice = unknown.empty() ? detail::given_twice(app) : nullptr)
+            return error(twice->get_name() + " is given more than once", 2);
+        return error(unknown.empty() ? e.what() : "not expected:" + unknown + " (--help lists the options)", 2);
     } catch (const UsageError& e) {
         return error(e.what(), 2);
     } catch (const std::bad_alloc&) {
@@ -82,6 +119,11 @@ inline CLI::Validator whole_number(std::int64_t least, std::int64_t most = INT32
         "");
 }
 
+/// The path of a file or folder.
+inline CLI::Validator a_path() {
+    return CLI::Validator([](std::string& text) { return text.empty() ? "'', expected a path" : std::string(); }, "");
+}
+
 /// The options that all programs with a model have.
 struct CommonOptions {
     std::filesystem::path model, tokenizer, stats;
@@ -92,11 +134,11 @@ struct CommonOptions {
 
     CLI::Option* add_model(CLI::App& app) {
         return app.add_option("-m,--model", model, "The model: a directory of Hugging Face, a .gguf, or a llama2.c .bin")
-            ->option_text("PATH");
+            ->check(a_path())->option_text("PATH");
     }
     void add_tokenizer(CLI::App& app) {
         app.add_option("--tokenizer", tokenizer, "The tokenizer (default: in the model's file, or beside it)")
-            ->option_text("PATH");
+            ->check(a_path())->option_text("PATH");
     }
     void add_dtype(CLI::App& app) {
         app.add_option("--dtype", dtype, "What to compute in: bf16 or f32 (default: bf16)")
@@ -108,6 +150,9 @@ struct CommonOptions {
     }
     void add_context(CLI::App& app, const char* description) {
         app.add_option("-c,--context", context, description)->transform(whole_number(1))->option_text("N");
+    }
+    void add_stats(CLI::App& app, const char* description) {
+        app.add_option("--stats", stats, description)->check(a_path())->option_text("FILE");
     }
     void add_verbose(CLI::App& app, const char* description) { app.add_flag("-v", verbose, description); }
 
@@ -121,6 +166,28 @@ struct CommonOptions {
             ->transform(whole_number(1, 1024))->option_text("N");
         add_context(app, context_description);
         add_verbose(app, "Statistics on standard error");
+    }
+
+    /// The files that these options make a program read, standard input among them, for check_output; some may not be
+    /// there.
+    [[nodiscard]] std::vector<std::filesystem::path> inputs() const {
+        namespace fs = std::filesystem;
+        std::error_code none;
+        std::vector<fs::path> files{"/dev/stdin", model, tokenizer};
+        for (const fs::path& given : {model, tokenizer}) {
+            if (given.empty()) continue;
+            const fs::path folder = fs::is_directory(given, none) ? given : given.parent_path();
+            for (const char* name : {"config.json", "generation_config.json", "model.safetensors",
+                                     "model.safetensors.index.json", "tokenizer.json", "tokenizer.bin",
+                                     "tokenizer_config.json", "chat_template.jinja"})
+                files.push_back(folder / name);
+            std::ifstream index(folder / "model.safetensors.index.json");
+            const auto json = nlohmann::json::parse(index, nullptr, false);
+            if (!json.is_object() || !json.contains("weight_map")) continue;
+            for (const auto& shard : json["weight_map"])
+                if (shard.is_string()) files.push_back(folder / shard.get<std::string>());
+        }
+        return files;
     }
 
     /// Throws if the device is not in this build.
@@ -139,12 +206,17 @@ inline std::string read_file(const std::filesystem::path& path) {
     return text;
 }
 
-/// Writes or continues a file of text. Throws IoError naming it.
-inline void write_text(const std::filesystem::path& path, const std::string& text, std::ios::openmode mode = std::ios::trunc) {
-    std::ofstream out(path, std::ios::binary | std::ios::out | mode);
-    l3::require<l3::IoError>(bool(out.write(text.data(), std::streamsize(text.size())).flush()), path.string(), ": cannot write");
+/// To be called at the end of standard input: throws IoError if it ended because it cannot be read.
+inline void require_input_read() {
+    // The stream itself takes an error of C's stdin, which it reads from, for the end.
+    l3::require<l3::IoError>(!std::cin.bad() && std::ferror(stdin) == 0, "standard input: cannot read");
 }
-inline void append_text(const std::filesystem::path& path, const std::string& text) { write_text(path, text, std::ios::app); }
+/// Standard input, to its end. Throws IoError if it cannot be read.
+inline std::string read_input() {
+    std::string text = read_all(std::cin);
+    require_input_read();
+    return text;
+}
 
 /// Token ids separated by white space; where: the option or file, for messages. Throws E for anything else.
 template <class E>

@@ -45,7 +45,7 @@ void check_svg(const std::string& svg) {
 
 }  // namespace
 
-TEST_CASE("l3-bench: limits, then prompt and decode, as text and as JSON") {
+TEST_CASE("acceptance K02: l3-bench states limits, then prompt and decode beside them, as text and as JSON") {
     if (no_bench()) return;
     const support::ChatModel model;
     const support::TemporaryFolder folder;

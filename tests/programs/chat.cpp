@@ -124,7 +124,27 @@ TEST_CASE("l3-chat: statistics of every reply") {
     const auto r = run("l3-chat", with_model(model, {"-v"}), "a\n");
     CHECK(r.err.find("prompt ") != std::string::npos);
     CHECK(run("l3-chat", with_model(model, {"--stats", "/no/such/folder/stats"}), "a\n").err ==
-          "l3-chat: error: /no/such/folder/stats: cannot write\n");
+          "l3-chat: error: /no/such/folder/stats: cannot write: its folder /no/such/folder: No such file or directory\n");
+}
+
+TEST_CASE("l3-chat: statistics never take the place of what is read, and only with the first reply of another file") {
+    const support::ChatModel model;
+    const support::TemporaryFolder folder;
+    const std::string stats = (folder / "stats").string(), weights = model.file("model.safetensors").string();
+    const std::string before = support::read_file(weights);
+    const auto refused = run("l3-chat", with_model(model, {"--stats", weights}), "a\n");
+    CHECK(refused.status == 1);
+    CHECK(refused.err == "l3-chat: error: " + weights + ": cannot write: it is " + weights + ", which is read\n");
+    CHECK(support::read_file(weights) == before);
+
+    support::write_file(stats, "precious\n");
+    CHECK(run("l3-chat", with_model(model, {"--stats", stats}), "/edit 9 x\n").status == 1);
+    CHECK(run("l3-chat", with_model(model, {"--stats", stats})).status == 0);
+    CHECK(support::read_file(stats) == "precious\n");
+    CHECK(run("l3-chat", with_model(model, {"--stats", stats}), "a\n/edit 9 x\n").status == 1);
+    CHECK(json_lines(support::read_file(stats)).size() == 1);
+    CHECK(json_lines(run("l3-chat", with_model(model, {"--jsonl", "--stats", "/dev/stdout"}), "a\nb\n").out).size() == 4);
+    CHECK(support::names_in(folder.path()) == std::vector<std::string>{"stats"});
 }
 
 TEST_CASE("l3-chat: a conversation that exceeds the context is an error that names both numbers") {

@@ -58,6 +58,39 @@ TEST_CASE("l3-generate: ids and statistics") {
     CHECK(generate(model, {"--ids", prompt, "--print-ids", "-n", "1"}).status == 2);  // -n twice
 }
 
+TEST_CASE("l3-generate: statistics never take the place of what is read, nor of a file without being there") {
+    const support::ChatModel model;
+    const support::TemporaryFolder folder;
+    const std::string prompt = (folder / "prompt").string(), stats = (folder / "stats").string();
+    support::write_file(prompt, "A");
+    const auto refuses = [](const std::filesystem::path& file, const support::Outcome& r) {
+        CHECK(r.status == 1);
+        CHECK(r.out == "");
+        CHECK_MESSAGE(r.err.starts_with("l3-generate: error: " + file.string() + ": cannot write: it is "), r.err);
+    };
+    for (const char* name : {"model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"})
+        refuses(model.file(name), generate(model, {"-p", "A", "--stats", model.file(name).string()}));
+    refuses(prompt, generate(model, {"-f", prompt, "--stats", prompt}));
+    refuses(prompt, support::run_shell(support::in_shell("l3-generate") + " -m '" + model.path() + "' --stats '" + prompt +
+                                       "' < '" + prompt + "'"));
+    const support::TemporaryFolder other;
+    std::filesystem::copy(model.file("tokenizer.json"), other / "tokenizer.json");
+    refuses(other / "tokenizer.json", generate(model, {"-p", "A", "--tokenizer", other.path().string(), "--stats",
+                                                       (other / "tokenizer.json").string()}));
+
+    support::write_file(stats, "precious");
+    CHECK(generate(model, {"--ids", "300", "--stats", stats}).status == 1);
+    CHECK(support::read_file(stats) == "precious");
+    CHECK(generate(model, {"-p", "A", "--stats", stats}).status == 0);
+    CHECK(support::good_statistics(nlohmann::json::parse(support::read_file(stats))));
+    CHECK(support::names_in(folder.path()) == std::vector<std::string>{"prompt", "stats"});
+    const auto nowhere = run("l3-generate", {"-m", "no/such/model", "-p", "A", "--stats", (folder / "no/stats").string()});
+    CHECK(nowhere.status == 1);
+    CHECK(nowhere.err.find("no/stats: cannot write: its folder ") != std::string::npos);
+    const auto shown = run("l3-generate", {"-m", model.path(), "-f", prompt, "-n", "0", "--stats", "/dev/stdout"});
+    CHECK(support::good_statistics(nlohmann::json::parse(shown.out)));
+}
+
 TEST_CASE("l3-generate: a seed gives the same text again, on any number of threads") {
     const support::ChatModel model;
     const support::TemporaryFolder folder;
@@ -69,6 +102,9 @@ TEST_CASE("l3-generate: a seed gives the same text again, on any number of threa
     const std::string seven = ids({"--seed", "7", "-t", "1"});
     CHECK(ids({"--seed", "7", "-t", "3"}) == seven);
     CHECK(ids({"--seed", "8"}) != seven);
+    CHECK(ids({"--seed", "007"}) == seven);
+    CHECK(ids({"--seed", "010"}) == ids({"--seed", "10"}));
+    CHECK(ids({"--seed", "08"}) == ids({"--seed", "8"}));
     const std::string free = ids({});
     const auto seed = nlohmann::json::parse(support::read_file(file))["seed"].get<std::uint64_t>();
     CHECK(ids({"--seed", std::to_string(seed)}) == free);
@@ -129,4 +165,10 @@ TEST_CASE("l3-generate: the demo model by greedy choice, the same from either bu
     CHECK(r.status == 0);
     CHECK(r.out.starts_with(" Paris"));
     CHECK(r.err == "");
+
+    // No more memory than l3-info says, and 64 MB for the tokenizer and what else a program has.
+    const auto memory = nlohmann::json::parse(run("l3-info", {"-m", file.string(), "--json"}).out)["memory"];
+    std::uint64_t said = std::uint64_t{64} << 20;
+    for (const char* part : {"weights_bytes", "cache_bytes", "activation_bytes"}) said += memory[part].get<std::uint64_t>();
+    CHECK(r.peak_bytes <= said);
 }

@@ -97,7 +97,78 @@ TEST_CASE("l3-logits: errors leave no file behind") {
     error({"--ids-file", (folder / "none").string()}, 1, "none: cannot open");
     error({}, 2, "--ids");
     error({"--ids", "1", "--prompt", "x"}, 2, "");
-    const auto nowhere = run("l3-logits", {"-m", model.path(), "--ids", "1", "--out", (folder / "no/out").string()});
-    CHECK(nowhere.status == 1);
-    CHECK(nowhere.err.find("no/out: cannot create") != std::string::npos);
+    CHECK(support::names_in(folder.path()).empty());
+}
+
+TEST_CASE("l3-logits: a file that cannot be written is an error before the model is opened") {
+    const support::TemporaryFolder folder;
+    std::filesystem::create_symlink(folder / "loop", folder / "loop");
+    const auto error = [&](const std::filesystem::path& out, const std::string& text) {
+        const auto r = run("l3-logits", {"-m", "no/such/model", "--ids", "1", "--out", out.string()});
+        CHECK(r.status == 1);
+        CHECK_MESSAGE(r.err.starts_with("l3-logits: error: " + out.string() + ": cannot write: " + text), r.err);
+    };
+    error(folder / "no/out", "its folder " + (folder / "no").string() + ": No such file or directory");
+    error(folder.path(), "it is a directory");
+    error(folder / "loop", std::generic_category().message(ELOOP));
+}
+
+TEST_CASE("l3-logits: what is read is never written, by whatever name") {
+    const support::TemporaryFolder folder;
+    std::filesystem::create_directory(folder / "hf");
+    support::TinyModel model;
+    model.shards = 2;
+    model.write_directory(folder / "hf");
+    model.write_gguf(folder / "m.gguf");
+    support::write_file(folder / "ids", "1 2");
+    support::write_file(folder / "hf/tokenizer.json", "{}");
+    std::filesystem::create_hard_link(folder / "m.gguf", folder / "hard");
+    std::filesystem::create_symlink("m.gguf", folder / "soft");
+    const auto refuses = [&](const char* from, const std::string& out) {
+        CAPTURE(out);
+        const std::string before = support::read_file(folder / out);
+        const auto r = run("l3-logits", {"-m", (folder / from).string(), "--ids-file", (folder / "ids").string(), "--out",
+                                         (folder / out).string()});
+        CHECK(r.status == 1);
+        CHECK_MESSAGE(r.err.find(out + ": cannot write: it is ") != std::string::npos, r.err);
+        CHECK(r.err.ends_with(", which is read\n"));
+        CHECK(support::read_file(folder / out) == before);
+    };
+    for (const char* out : {"m.gguf", "hard", "soft", "ids", "hf/../m.gguf"}) refuses("m.gguf", out);
+    for (const std::string& name : support::names_in(folder / "hf")) refuses("hf", "hf/" + name);
+    CHECK(support::names_in(folder / "hf").size() == 5);  // config, index, tokenizer, two shards
+    CHECK(run("l3-logits", {"-m", (folder / "hf").string(), "--ids", "1", "--out", (folder / "hf/out").string()}).status == 0);
+}
+
+TEST_CASE("l3-logits: a file that was there stays until its successor is whole") {
+    const support::ChatModel model;
+    const support::TemporaryFolder folder;
+    const auto out = folder / "out";
+    support::write_file(out, "precious");
+    std::filesystem::permissions(out, std::filesystem::perms{0640});
+    std::filesystem::create_symlink("out", folder / "link");
+    const std::string command = support::in_shell("l3-logits") + " -m '" + model.path() + "' --ids '1 2 3 4 5 6' --out '" +
+                                out.string() + "'";
+    const auto full = support::run_shell("trap '' XFSZ; ulimit -f 1; " + command);
+    CHECK(full.status == 1);
+    CHECK(full.err == "l3-logits: error: " + out.string() + ": cannot write: " + std::generic_category().message(EFBIG) + "\n");
+    CHECK(support::names_in(folder.path()) == std::vector<std::string>{"link", "out"});
+    CHECK(run("l3-logits", {"-m", model.path(), "--ids", "1 300", "--out", out.string()}).status == 1);
+    CHECK(support::run_shell("ulimit -f 1; " + command).status != 0);  // ended by a signal
+    CHECK(support::read_file(out) == "precious");
+
+    CHECK(run("l3-logits", {"-m", model.path(), "--ids", "1 2", "--out", (folder / "link").string()}).status == 0);
+    CHECK(support::read_safetensors(out).size() == 3);
+    CHECK(std::filesystem::is_symlink(folder / "link"));
+    CHECK(std::filesystem::status(out).permissions() == std::filesystem::perms{0640});
+
+    const auto bytes = run("l3-logits", {"-m", model.path(), "--ids", "1 2", "--out", "/dev/stdout"});
+    CHECK(bytes.status == 0);
+    CHECK(bytes.out == support::read_file(out));
+    CHECK(support::run_shell(support::in_shell("l3-logits") + " -m '" + model.path() + "' --ids '1 2' --out /dev/stdout > '" +
+                             (folder / "redirected").string() + "'").status == 0);
+    CHECK(support::read_file(folder / "redirected") == bytes.out);
+    if (!std::filesystem::exists("/dev/full")) return;
+    CHECK(run("l3-logits", {"-m", model.path(), "--ids", "1 2", "--out", "/dev/full"}).err ==
+          "l3-logits: error: /dev/full: cannot write: " + std::generic_category().message(ENOSPC) + "\n");
 }

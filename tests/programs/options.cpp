@@ -67,6 +67,7 @@ TEST_CASE("acceptance K07: a value that is none is an error that names the optio
     for (const char* value : {"0.5", "-1"}) error("--top-k", value, "--top-k");
     for (const char* value : {"0", "-1"}) error("--repetition-penalty", value, "--repetition-penalty");
     for (const char* value : {"-1", "18446744073709551616", "x"}) error("--seed", value, "--seed");
+    for (const char* option : {"--model", "--tokenizer", "--stats", "--file"}) error(option, "", option);
     error("--dtype", "f16", "--dtype");
     error("--device", "tpu", "--device");
     CHECK(run("l3-generate", {}).status == 2);
@@ -74,6 +75,12 @@ TEST_CASE("acceptance K07: a value that is none is an error that names the optio
     CHECK(run("l3-tokenize", {}).err == "l3-tokenize: error: --tokenizer or --model is required\n");
     CHECK(run("l3-generate", {"-m", model.path(), "-p", "x", "-f", "y"}).status == 2);
     CHECK(run("l3-generate", {"-m", model.path(), "-p", "x", "--ids", "1"}).status == 2);
+    for (const char* option : {"--out", "--ids-file"})
+        CHECK(run("l3-logits", {"-m", model.path(), "--out", "x", "--ids-file", "x", option, ""}).status == 2);
+    CHECK(run("l3-generate", {"-m", model.path(), "-n", "1", "-p", "x", "--max-tokens", "2"}).err ==
+          "l3-generate: error: --max-tokens is given more than once\n");
+    CHECK(run("l3-logits", {"-m", model.path(), "--out", "x", "--ids", "1", "--ids", "2"}).err ==
+          "l3-logits: error: --ids is given more than once\n");
 }
 
 TEST_CASE("acceptance K07: values are taken as they are") {
@@ -174,4 +181,39 @@ TEST_CASE("programs: text that cannot be written is an error") {
                                 "' -p x -n 5 > /dev/full 2> /dev/null";
     const int status = std::system(command.c_str());
     CHECK(WEXITSTATUS(status) == 1);
+}
+
+TEST_CASE("programs: --help that cannot be written is an error") {
+    if (!std::filesystem::exists("/dev/full")) return;
+    for (const std::string& name : programs) {
+        const auto r = support::run_shell(support::in_shell(name) + " --help > /dev/full");
+        CHECK(r.status == 1);
+        CHECK(r.err == name + ": error: cannot write to standard output\n");
+        CHECK(support::run_shell(support::in_shell(name) + " --help >&-").status == 1);
+    }
+}
+
+TEST_CASE("programs: standard input that cannot be read is an error, not empty") {
+    const support::ChatModel model;
+    for (const std::string name : {"l3-generate", "l3-chat", "l3-tokenize"})
+        for (const char* input : {" < /", " <&-", " --jsonl < /"}) {
+            if (name == "l3-generate" && input[1] == '-') continue;
+            CAPTURE(name);
+            CAPTURE(input);
+            const auto r = support::run_shell(support::in_shell(name) + " -m '" + model.path() + "'" + input);
+            CHECK(r.status == 1);
+            CHECK(r.out == "");
+            CHECK(r.err == name + ": error: standard input: cannot read\n");
+        }
+}
+
+TEST_CASE("programs: an error is a line that a terminal can show, however long what it is about") {
+    const support::TemporaryFolder folder;
+    const std::string name = "a\nb\x1B[31m\x7F";
+    const auto r = run("l3-info", {"-m", (folder / name).string()});
+    CHECK(r.err == "l3-info: error: " + (folder / "a b?[31m?").string() + ": no such file or directory\n");
+    const auto longer = run("l3-info", {"-m", std::string(100'000, 'x')});
+    CHECK(longer.status == 1);
+    CHECK(longer.err.size() < 1100);
+    CHECK(longer.err.starts_with("l3-info: error: xxx"));
 }

@@ -19,7 +19,7 @@
 
 namespace support {
 
-/// The path of a program in the build that $L3_BUILD names.
+/// The path of a program in the build that $L3_BUILD names, or of another, given as a whole.
 inline std::filesystem::path program(const std::string& name) {
     const char* const build = std::getenv("L3_BUILD");
     if (build == nullptr) throw std::runtime_error("L3_BUILD does not name the build folder whose programs are tested");
@@ -146,6 +146,9 @@ class Process {
     bool ended_ = false;
 };
 
+/// A program in the words of a shell, for run_shell.
+inline std::string in_shell(const std::string& name) { return "'" + program(name).string() + "'"; }
+
 /// Runs a program to its end.
 inline Outcome run(const std::string& name, const std::vector<std::string>& arguments, const std::string& input = "") {
     std::signal(SIGPIPE, SIG_IGN);  // for a program that ends without reading its input
@@ -156,5 +159,8 @@ inline Outcome run(const std::string& name, const std::vector<std::string>& argu
     });
     return process.wait();
 }
+
+/// Runs a command of the shell to its end.
+inline Outcome run_shell(const std::string& command) { return run("/bin/sh", {"-c", command}); }
 
 }  // namespace support
