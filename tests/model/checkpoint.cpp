@@ -67,6 +67,8 @@ TEST_CASE("acceptance A01: what is looked for in a directory is named") {
 TEST_CASE("open_checkpoint: paths that lead nowhere, and files that are no models, are named") {
     const TemporaryFolder folder;
     refuses<IoError>(folder / "no/such/model.gguf", "no such file or directory");
+    std::filesystem::create_symlink(folder / "loop", folder / "loop");
+    refuses<IoError>(folder / "loop", "loop: " + std::generic_category().message(ELOOP));
     support::write_file(folder / "model.safetensors", "x");
     refuses<UnsupportedError>(folder / "model.safetensors", "name its directory");
     support::write_file(folder / "pytorch_model.bin", "PK\x03\x04 and so on");

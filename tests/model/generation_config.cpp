@@ -35,6 +35,16 @@ TEST_CASE("generation_config.json: errors name file and key") {
     support::write_file(folder / "generation_config.json", R"({"temperature": "hot"})");
     CHECK_THROWS_WITH_AS((void)read_generation_config(folder.path()),
                          Contains("generation_config.json: 'temperature' is \"hot\""), FormatError);
+    for (const auto& [json, text] : {std::pair(R"({"do_sample": true, "temperature": -1})", "'temperature' is -1, expected 0 (greedy) or more"),
+                                     {R"({"top_p": -0.5})", "'top_p' is -0.5, expected 0 or more (1: off)"},
+                                     {R"({"min_p": 2})", "'min_p' is 2, expected 0 to 1"},
+                                     {R"({"repetition_penalty": 0})", "'repetition_penalty' is 0, expected more than 0"}}) {
+        support::write_file(folder / "generation_config.json", json);
+        CHECK_THROWS_WITH_AS((void)read_generation_config(folder.path()),
+                             Contains((std::string("generation_config.json: ") + text).c_str()), FormatError);
+    }
+    support::write_file(folder / "generation_config.json", R"({"temperature": -1, "top_k": -1, "top_p": 2})");
+    CHECK_NOTHROW((void)read_generation_config(folder.path()));  // not used, off, off
     support::write_file(folder / "generation_config.json", "{");
     CHECK_THROWS_WITH_AS((void)read_generation_config(folder.path()),
                          Contains("generation_config.json: not valid JSON"), FormatError);

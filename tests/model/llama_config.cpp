@@ -46,10 +46,17 @@ TEST_CASE("check_config names the place, the field, and what it found") {
            "x/config.json: head_dim 15 is odd; the rotary embedding turns pairs of dimensions");
     throws([](LlamaConfig& c) { c.head_dim = 1 << 30; },
            "x/config.json: num_attention_heads 4 times head_dim 1073741824 is more than any model has");
-    throws([](LlamaConfig& c) { c.rms_norm_eps = -1; },
-           "x/config.json: rms_norm_eps is -1, expected a small positive number");
-    throws([](LlamaConfig& c) { c.rope_parameters.rope_theta = 0; },
-           "x/config.json: rope_theta is 0, expected a positive number");
+    for (const auto& [eps, words] : {std::pair(-1.0, "-1"), {0.0, "0"}, {1.0, "1"}, {1e308, "1e+308"}, {1e-60, "1e-60"}})
+        throws([eps = eps](LlamaConfig& c) { c.rms_norm_eps = eps; },
+               (std::string("x/config.json: rms_norm_eps is ") + words + ", expected a small positive number").c_str());
+    for (const auto& [theta, words] : {std::pair(0.0, "0"), {1e-5, "1e-05"}, {1e300, "1e+300"}})
+        throws([theta = theta](LlamaConfig& c) { c.rope_parameters.rope_theta = theta; },
+               (std::string("x/config.json: rope_theta is ") + words +
+                ", expected a number of at least 1 that f32 holds").c_str());
+    for (const auto& [factor, words] : {std::pair(1e300, "1e+300"), {1e-300, "1e-300"}})
+        throws([factor = factor](LlamaConfig& c) { c.rope_parameters.factor = factor; },
+               (std::string("x/config.json: the rope scaling's factor is ") + words +
+                ", expected a positive number that f32 holds").c_str());
     throws([](LlamaConfig& c) { c.rope_parameters.factor = -4; },
            "x/config.json: the rope scaling's factor is -4, expected a positive number");
     throws([](LlamaConfig& c) { c.rope_parameters.rope_type = RopeType::llama3; },
@@ -72,4 +79,6 @@ TEST_CASE("acceptance A13: head_dim is derived only where it can be") {
                          "num_attention_heads 6",
                          FormatError);
     CHECK_THROWS_AS(derived_head_dim(64, 0, "x/config.json"), FormatError);
+    CHECK_THROWS_WITH_AS(derived_head_dim(0, 4, "x/config.json"), "x/config.json: hidden_size is 0, expected a positive number",
+                         FormatError);
 }

@@ -228,6 +228,15 @@ TEST_CASE("llama_load: errors name file, tensor, what was found and what was exp
     write_changed(folder / "billions-of-layers", keep, {{"num_hidden_layers", 2147483647}});
     refuses<FormatError>(folder / "billions-of-layers",
                          "has no tensor 'model.layers.2147483646.input_layernorm.weight'");
+    write_changed(folder / "thousands-of-layers", [](std::vector<FileTensor>& all) {
+        all.push_back(tensor(all, "model.layers.0.input_layernorm.weight"));
+        all.back().name = "model.layers.999999.input_layernorm.weight";
+    }, {{"num_hidden_layers", 1000000}});
+    refuses<FormatError>(folder / "thousands-of-layers",
+                         " has 22 tensors, of which a layer needs 9: expected at most 2 layers, its config says 1000000");
+    write_changed(folder / "fewer-layers", keep, {{"num_hidden_layers", 1}});
+    refuses<FormatError>(folder / "fewer-layers", "tensor 'model.layers.1.");
+    refuses<FormatError>(folder / "fewer-layers", " is of a layer beyond the 1 that the config counts (num_hidden_layers)");
     write_changed(folder / "biases", keep, {{"attention_bias", true}});
     refuses<FormatError>(folder / "biases", "has no tensor 'model.layers.0.self_attn.q_proj.bias'");
     write_changed(folder / "rank", [](std::vector<FileTensor>& t) { tensor(t, "model.norm.weight").shape = {1, 64}; });
@@ -251,7 +260,6 @@ TEST_CASE("llama_load: tensors of parts that are used are never left out; others
         refuses<UnsupportedError>(path, "is not known: l3 does not know what it changes in the model");
     }
     CHECK_NOTHROW((void)load<bf16>(extra("model.layers.0.self_attn.rotary_emb.inv_freq")));
-    CHECK_NOTHROW((void)load<bf16>(extra("model.layers.2.self_attn.q_norm.weight")));  // a layer beyond the model's
     CHECK_NOTHROW((void)load<bf16>(extra("score.weight")));
 }
 

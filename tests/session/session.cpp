@@ -206,9 +206,9 @@ TEST_CASE("tokens that are none are refused before any work") {
     const FakeModel model;
     Session session(model);
     CHECK_THROWS_WITH_AS(session.prefill(std::vector<Token>{1, 300}),
-                         "token id 300 at position 1: the vocabulary has 300", ArgumentError);
+                         "token id 300 at position 1: expected ids below 300", ArgumentError);
     CHECK_THROWS_WITH_AS((void)session.sync(std::vector<Token>{-1}),
-                         "token id -1 at position 0: the vocabulary has 300", ArgumentError);
+                         "token id -1 at position 0: expected ids below 300", ArgumentError);
     CHECK_THROWS_WITH_AS(session.prefill({}), "prefill with no tokens", ArgumentError);
     CHECK(model.state().evaluations.empty());
 }

@@ -34,6 +34,12 @@ TEST_CASE("AddedTokens: the leftmost match, of those the longest") {
     CHECK(tokens.find("<abc") == nullptr);
 }
 
+TEST_CASE("AddedTokens: of a length that may be compared at every byte of a text") {
+    CHECK_NOTHROW(AddedTokens({{std::string(1024, 'a'), 1}}));
+    CHECK_THROWS_WITH_AS(AddedTokens({{"b", 1}, {std::string(1025, 'a'), 2}}, "x.json"),
+                         "x.json: the added token 2 has 1025 bytes, expected at most 1024", UnsupportedError);
+}
+
 TEST_CASE("acceptance B03: special tokens are matched within the regions only, others anywhere") {
     const AddedTokens tokens({{"<s>", 1, true}, {"<s", 2}, {"<t>", 3}});
     CHECK(next(tokens, "<s>", 0, all("<s>")) == "1:0-3");

@@ -83,14 +83,17 @@ TEST_CASE("Llama 2 wraps turns and wants them to alternate") {
 TEST_CASE("acceptance C04: a template that is not known is refused with the choices, and one can be named") {
     CHECK_THROWS_WITH_AS(
         (void)ChatTemplate::from_text("{% foo %}\nbar", "", ""),
-        "the chat template '{% foo %}' is none of those known: ChatML (\"chatml\"), Llama 3 (\"llama3\"), "
+        "the chat template '{% foo %}...' is none of those known: ChatML (\"chatml\"), Llama 3 (\"llama3\"), "
         "Llama 3.1, 3.2 and 3.3 (\"llama3.1\"), Llama 2 (\"llama2\")",
         UnsupportedError);
     CHECK_THROWS_AS((void)ChatTemplate::from_text("", "", ""), UnsupportedError);
+    CHECK_THROWS_WITH_AS((void)ChatTemplate::from_text(std::string(100'000, '{'), "", ""),
+                         doctest::Contains(("the chat template '" + std::string(40, '{') + "...' is none").c_str()),
+                         UnsupportedError);
     for (const char* name : {"chatml", "llama3", "llama3.1", "llama2"})
         CHECK(ChatTemplate::named(name, "<s>", "").name() == name);
     CHECK_THROWS_WITH_AS((void)ChatTemplate::named("alpaca", "", ""),
-                         "no chat format 'alpaca': ChatML (\"chatml\"), Llama 3 (\"llama3\"), Llama 3.1, 3.2 and 3.3 "
+                         "no chat format 'alpaca'; expected one of: ChatML (\"chatml\"), Llama 3 (\"llama3\"), Llama 3.1, 3.2 and 3.3 "
                          "(\"llama3.1\"), Llama 2 (\"llama2\")",
                          ArgumentError);
 }

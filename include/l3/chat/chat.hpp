@@ -157,8 +157,9 @@ class Chat {
 
     Reply answer(std::vector<Turn> turns, GenerateOptions options) {
         for (const std::string& text : template_.end_texts()) {
+            if (text.empty()) continue;  // there is no end token
             const auto& tokenizer = session_->model().tokenizer();
-            if (const auto id = tokenizer.token_id(text); id && !text.empty()) options.end_ids.push_back(*id);
+            if (const auto id = tokenizer.token_id(text)) options.end_ids.push_back(*id);
             else options.stop.push_back(text);  // of a model that has to spell it
         }
         Reply reply(session_, ids_of(turns), std::move(options), true);

@@ -18,12 +18,37 @@
 
 namespace l3::inline v0::io {
 
+namespace detail {
+
+/// Follows a JSON text and keeps nothing of it but where it goes wrong: what nlohmann::json::sax_parse takes.
+struct JsonEvents {
+    std::size_t error_at = 0;  // bytes read by then
+
+    static bool null() { return true; }
+    static bool boolean(bool) { return true; }
+    static bool number_integer(nlohmann::json::number_integer_t) { return true; }
+    static bool number_unsigned(nlohmann::json::number_unsigned_t) { return true; }
+    static bool number_float(nlohmann::json::number_float_t, const std::string&) { return true; }
+    static bool string(const std::string&) { return true; }
+    static bool binary(const nlohmann::json::binary_t&) { return true; }
+    static bool start_object(std::size_t) { return true; }
+    static bool key(const std::string&) { return true; }
+    static bool end_object() { return true; }
+    static bool start_array(std::size_t) { return true; }
+    static bool end_array() { return true; }
+    bool parse_error(std::size_t at, const std::string&, const nlohmann::json::exception&) {
+        error_at = at;
+        return false;
+    }
+};
+
+}  // namespace detail
+
 /// Parses a JSON text; name (the file) begins every message. Json is nlohmann::json, or nlohmann::ordered_json where
 /// the order of keys matters (whose objects are searched one by one: not for vocabularies).
 /// Throws FormatError with line and column, also for a NUL byte, for invalid UTF-8 and for anything after the value.
 template <class Json = nlohmann::json>
-[[nodiscard]] Json parse_json(std::string_view text, std::string_view name,
-                              const typename Json::parser_callback_t& callback = nullptr) {
+[[nodiscard]] Json parse_json(std::string_view text, std::string_view name) {
     const auto place = [&](std::size_t byte) {
         const std::string_view before = text.substr(0, byte);
         const std::size_t newline = before.rfind('\n');
@@ -34,14 +59,19 @@ template <class Json = nlohmann::json>
     if (const std::size_t nul = text.find('\0'); nul != text.npos)
         fail<FormatError>(name, ": not valid JSON at ", place(nul), ": a NUL byte");
     try {
-        return Json::parse(text.begin(), text.end(), callback);
+        return Json::parse(text.begin(), text.end());
     } catch (const typename Json::parse_error& e) {
         std::string_view reason =
             e.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: reason"
         if (const std::size_t colon = reason.find(": "); colon != reason.npos) reason.remove_prefix(colon + 2);
         fail<FormatError>(name, ": not valid JSON at ", place(e.byte ? e.byte - 1 : 0), ": ", reason);
-    } catch (const typename Json::exception& e) {  // numbers beyond double
-        fail<FormatError>(name, ": not valid JSON: ", e.what());
+    } catch (const typename Json::out_of_range&) {  // which does not say where
+        detail::JsonEvents events;
+        (void)Json::sax_parse(text.begin(), text.end(), &events);
+        const std::size_t begin = text.find_last_not_of("+-.0123456789Ee", events.error_at - 1) + 1;
+        const std::string_view number = text.substr(begin, std::min<std::size_t>(events.error_at - begin, 40));
+        fail<FormatError>(name, ": not valid JSON at ", place(begin), ": the number ", number,
+                          " is beyond what there may be");
     }
 }
 
@@ -71,8 +101,9 @@ const char* read_value(const Json& j, V& out) {
         const auto x = j.template get<double>();
         if (std::fabs(x) > static_cast<double>(std::numeric_limits<V>::max())) return "a number that fits its type";
         out = static_cast<V>(x);
-    } else if constexpr (std::integral<V>) {
-        static_assert(std::is_signed_v<V>);
+    } else {
+        static_assert(std::integral<V> && std::is_signed_v<V>,
+                      "values are bool, int, Index, float, double, std::string or vectors of these");
         constexpr const char* expected = sizeof(V) == 4 ? "a whole number of 32 bits" : "a whole number of 64 bits";
         if (j.is_number_unsigned()) {
             const auto n = j.template get<std::uint64_t>();
@@ -88,16 +119,6 @@ const char* read_value(const Json& j, V& out) {
             out = static_cast<V>(x);
         } else {
             return expected;
-        }
-    } else {
-        static_assert(IsVector<V>::value,
-                      "values are bool, int, Index, float, double, std::string or vectors of these");
-        if (!j.is_array()) return "an array";
-        out.clear();
-        for (const Json& element : j) {
-            typename V::value_type one{};
-            if (const char* expected = read_value(element, one)) return expected;
-            out.push_back(std::move(one));
         }
     }
     return nullptr;
@@ -127,7 +148,14 @@ class BasicJsonObject {
         const Json* const found = look(key);
         if (found == nullptr) return std::nullopt;
         V out{};
-        if (const char* expected = detail::read_value(*found, out)) fail_type(key, *found, expected);
+        if constexpr (detail::IsVector<V>::value) {
+            if (!found->is_array()) fail_type(key, *found, "an array");
+            for (const Json& element : *found)
+                if (const char* expected = detail::read_value(element, out.emplace_back()))
+                    fail_type(message(key, '[', out.size() - 1, ']'), element, expected);
+        } else if (const char* expected = detail::read_value(*found, out)) {
+            fail_type(key, *found, expected);
+        }
         return out;
     }
     /// The value of a key, or this one if it is absent or null. Throws FormatError if it is of another type.

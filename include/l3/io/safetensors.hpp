@@ -7,6 +7,8 @@
 #include <bit>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -21,6 +23,31 @@ static_assert(std::endian::native == std::endian::little, "numbers in model file
 
 namespace detail {
 
+/// Refuses a safetensors header that names a tensor twice, or a field of one: a JSON object would keep one of the two.
+struct RefuseTwice : JsonEvents {
+    std::string_view file;
+    int depth = 0;
+    std::string tensor;
+    std::set<std::string, std::less<>> tensors, fields;  // of the header; of the tensor
+
+    explicit RefuseTwice(std::string_view file_name) : file(file_name) {}
+
+    bool start_object(std::size_t) { return ++depth; }
+    bool end_object() { return depth-- > 0; }
+    bool start_array(std::size_t) { return ++depth; }
+    bool end_array() { return depth-- > 0; }
+    bool key(const std::string& name) {
+        if (depth == 1) {
+            if (!tensors.insert(name).second) fail<FormatError>(file, ": tensor '", name, "' is there twice");
+            tensor = name;
+            fields.clear();
+        } else if (depth == 2 && !fields.insert(name).second) {
+            fail<FormatError>(file, ": tensor '", tensor, "' has '", name, "' twice");
+        }
+        return true;
+    }
+};
+
 /// A whole number >= 0 of a safetensors header, such as an offset.
 inline std::uint64_t header_number(const nlohmann::json& j, std::string_view where, const char* what) {
     if (!j.is_number_unsigned())
@@ -32,7 +59,7 @@ inline std::uint64_t header_number(const nlohmann::json& j, std::string_view whe
 /// What the header says of a tensor; data holds the bytes after the header. The range is checked by the caller.
 inline StoredTensor read_safetensors_entry(const std::string& name, const nlohmann::json& entry, std::string_view file,
                                            std::uint64_t& begin, std::uint64_t& end) {
-    const std::string where = message(file, ": tensor '", name, "'");
+    const std::string where = std::string(file) + ": tensor '" + name + "'";
     const auto field = [&](const char* key) -> const nlohmann::json& {
         const auto found = entry.find(key);
         if (found == entry.end()) fail<FormatError>(where, " has no ", key);
@@ -92,14 +119,9 @@ inline TensorSet read_safetensors(const std::shared_ptr<const MappedFile>& file)
                           ", expected spaces up to the header's end");
     header = header.substr(0, json_end);
 
-    std::set<std::string> seen;
-    const auto refuse_twice = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& key) {
-        if (depth == 1 && event == nlohmann::json::parse_event_t::key &&
-            !seen.insert(key.get_ref<const std::string&>()).second)
-            fail<FormatError>(name, ": tensor ", key.dump(), " is there twice");
-        return true;
-    };
-    const auto json = parse_json<nlohmann::json>(header, name, refuse_twice);
+    const auto json = parse_json(header, name);
+    RefuseTwice twice(name);
+    (void)nlohmann::json::sax_parse(header.begin(), header.end(), &twice);
     if (!json.is_object()) fail<FormatError>(name, ": the header is ", json.type_name(), ", expected an object");
 
     struct Entry {
@@ -125,24 +147,25 @@ inline TensorSet read_safetensors(const std::shared_ptr<const MappedFile>& file)
     // The tensors in the order of their data cover it without hole or overlap, to the end of the file.
     TensorSet tensors(file->path());
     std::uint64_t at = 0;
-    std::string before = "the beginning of the data";
+    const auto before = [&tensors] {
+        return tensors.empty() ? "the beginning of the data" : "tensor '" + std::prev(tensors.end())->name + "'";
+    };
     for (Entry& e : entries) {
         if (e.end > data.size())
             fail<FormatError>(where(e), " ends at byte ", e.end, " of the data, of which there are ", data.size(),
                               ": the file is cut short (", text.size(), " bytes, expected ", expected(needed), ")");
         if (e.begin < at)
-            fail<FormatError>(where(e), " overlaps ", before, ": it begins at byte ", e.begin, ", not ", at);
+            fail<FormatError>(where(e), " overlaps ", before(), ": it begins at byte ", e.begin, ", not ", at);
         if (e.begin > at)
             fail<FormatError>(where(e), " begins at byte ", e.begin, ", leaving a hole of ", e.begin - at,
-                              " bytes after ", before);
+                              " bytes after ", before());
         at = e.end;
-        before = message("tensor '", e.tensor.name, "'");
         e.tensor.data = std::as_bytes(std::span(data)).subspan(e.begin, e.end - e.begin);
         e.tensor.file = file;
         tensors.add(std::move(e.tensor));
     }
     if (at != data.size())
-        fail<FormatError>(name, " has ", data.size() - at, " bytes after ", before, " (", text.size(),
+        fail<FormatError>(name, " has ", data.size() - at, " bytes after ", before(), " (", text.size(),
                           " bytes, expected ", expected(at), ")");
     return tensors;
 }

@@ -64,6 +64,7 @@ struct Checkpoint {
     namespace fs = std::filesystem;
     std::error_code unreadable;
     const fs::file_status status = fs::status(path, unreadable);
+    require<IoError>(fs::status_known(status), path.string(), ": ", unreadable.message());
     require<IoError>(fs::exists(status), path.string(), ": no such file or directory");
     Checkpoint c;
     c.path = path;
@@ -98,7 +99,15 @@ struct Checkpoint {
     require<UnsupportedError>(!begins_with("PK"), path.string(),
                               " is a PyTorch file, which is not supported; supported are directories of Hugging Face, "
                               "GGUF files and llama2.c checkpoints");
-    io::Llama2c file = io::open_llama2c(path, access);
+    // The legacy header has no magic: any file could be one.
+    io::Llama2c file = [&] {
+        try {
+            return io::open_llama2c(path, access);
+        } catch (const FormatError& e) {
+            if (path.extension() == ".bin") throw;
+            fail<FormatError>(path.string(), " is no model file: not GGUF, and read as a llama2.c checkpoint, ", e.what());
+        }
+    }();
     c.format = CheckpointFormat::llama2c;
     c.config = config_from_llama2c(file);
     c.tensors = std::move(file.tensors);

@@ -27,6 +27,14 @@ struct GenerationConfig {
     g.min_p = object.find<float>("min_p");
     g.repetition_penalty = object.find<float>("repetition_penalty");
     g.top_k = object.find<int>("top_k");
+    const auto check = [&](const char* key, const std::optional<float>& value, bool good, const char* expected) {
+        if (value && !good) object.fail_type(key, json.at(key), expected);
+    };
+    // Of a model that does not sample the temperature is not used, whatever it is.
+    check("temperature", g.temperature, !g.do_sample || g.temperature >= 0.0f, "0 (greedy) or more");
+    check("top_p", g.top_p, g.top_p >= 0.0f, "0 or more (1: off)");
+    check("min_p", g.min_p, g.min_p >= 0.0f && g.min_p <= 1.0f, "0 to 1");
+    check("repetition_penalty", g.repetition_penalty, g.repetition_penalty > 0.0f, "more than 0");
     g.eos_token_id = llama_config::ids_from_json(object, "eos_token_id");
     return g;
 }

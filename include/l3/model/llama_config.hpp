@@ -3,6 +3,7 @@
 #include "../core/math.hpp"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -66,15 +67,19 @@ inline void check_config(const LlamaConfig& c, std::string_view where) {
                          " is odd; the rotary embedding turns pairs of dimensions");
     require<FormatError>(Index{c.num_attention_heads} * c.head_dim <= 0x7FFFFFFF, where, ": num_attention_heads ",
                          c.num_attention_heads, " times head_dim ", c.head_dim, " is more than any model has");
-    require<FormatError>(std::isfinite(c.rms_norm_eps) && c.rms_norm_eps >= 0, where, ": rms_norm_eps is ",
-                         c.rms_norm_eps, ", expected a small positive number");
+    const auto in_f32 = [](double value) {  // as it is computed with: positive, and no denormal
+        return value >= double{std::numeric_limits<float>::min()} && value <= double{std::numeric_limits<float>::max()};
+    };
+    require<FormatError>(in_f32(c.rms_norm_eps) && c.rms_norm_eps < 1, where, ": rms_norm_eps is ", c.rms_norm_eps,
+                         ", expected a small positive number");
 
     const RopeParameters& rope = c.rope_parameters;
     const auto positive_real = [&](const char* field, double value) {
-        require<FormatError>(std::isfinite(value) && value > 0, where, ": ", field, " is ", value,
-                             ", expected a positive number");
+        require<FormatError>(in_f32(value), where, ": ", field, " is ", value, ", expected a positive number",
+                             value > 0 ? " that f32 holds" : "");
     };
-    positive_real("rope_theta", rope.rope_theta);
+    require<FormatError>(in_f32(rope.rope_theta) && rope.rope_theta >= 1, where, ": rope_theta is ", rope.rope_theta,
+                         ", expected a number of at least 1 that f32 holds");
     positive_real("the rope scaling's factor", rope.factor);
     if (rope.rope_type == RopeType::llama3) {
         positive_real("the rope scaling's low_freq_factor", rope.low_freq_factor);
@@ -88,8 +93,9 @@ inline void check_config(const LlamaConfig& c, std::string_view where) {
     for (double divisor : rope.divisors) positive_real("a rope divisor", divisor);
 }
 
-/// H / Nq, for files that do not give head_dim. Throws FormatError if it is not whole.
+/// H / Nq, for files that do not give head_dim. Throws FormatError if it is not whole and positive.
 inline int derived_head_dim(int hidden_size, int num_attention_heads, std::string_view where) {
+    require<FormatError>(hidden_size > 0, where, ": hidden_size is ", hidden_size, ", expected a positive number");
     require<FormatError>(num_attention_heads > 0 && hidden_size % num_attention_heads == 0, where,
                          ": head_dim is not given, and hidden_size ", hidden_size,
                          " is not a multiple of num_attention_heads ", num_attention_heads);

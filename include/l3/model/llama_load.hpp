@@ -37,6 +37,11 @@ void plan(const Checkpoint& checkpoint, LlamaWeights<T, CPU>& w, ExpectedTensors
     // Looked for before a claim of a billion layers makes memory for them.
     (void)expected.take(message("model.layers.", c.num_hidden_layers - 1, ".input_layernorm.weight"), {H},
                         "[hidden_size]");
+    constexpr std::size_t layer_tensors = 9;
+    const auto layers = std::size_t(c.num_hidden_layers), most = checkpoint.tensors.size() / layer_tensors;
+    require<FormatError>(layers <= most, checkpoint.path.string(), " has ", checkpoint.tensors.size(),
+                         " tensors, of which a layer needs ", layer_tensors, ": expected at most ", most,
+                         " layers, its config says ", layers);
     w.layers.resize(std::size_t(c.num_hidden_layers));
     for (int i = 0; i < c.num_hidden_layers; ++i) {
         LlamaLayer<T, CPU>& layer = w.layers[std::size_t(i)];

@@ -157,6 +157,7 @@ Generation<M>::State::State(std::shared_ptr<Session<M>> s, std::vector<Token> pr
         end_ids.assign(model.end_ids().begin(), model.end_ids().end());
         end_ids.insert(end_ids.end(), options.end_ids.begin(), options.end_ids.end());
     }
+    stops = StopStrings(options.stop);
     if (model.has_tokenizer()) {
         stream.emplace(model.tokenizer(), begins_text ? std::nullopt : std::optional(ids.back()));
         for (const std::string& stop : options.stop)
@@ -165,7 +166,6 @@ Generation<M>::State::State(std::shared_ptr<Session<M>> s, std::vector<Token> pr
     } else {
         require<ArgumentError>(options.stop.empty(), "stop strings need a tokenizer");
     }
-    stops = StopStrings(options.stop);
     result.prompt_tokens = n;
     result.seed = sampler.seed();
     changes = session->changes();

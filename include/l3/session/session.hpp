@@ -155,7 +155,7 @@ class Session {
         const Index vocabulary = model_.config().vocab_size;
         for (std::size_t i = 0; i < tokens.size(); ++i)
             require<ArgumentError>(0 <= tokens[i] && tokens[i] < vocabulary, "token id ", tokens[i], " at position ",
-                                   before + Index(i), ": the vocabulary has ", vocabulary);
+                                   before + Index(i), ": expected ids below ", vocabulary);
     }
     void check(std::span<const Token> tokens) const { check_ids(tokens, size()); }
 

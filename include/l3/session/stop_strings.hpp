@@ -1,5 +1,6 @@
 #pragma once
-#include "../core/config.hpp"
+#include "../core/error.hpp"
+#include "../tokenizer/utf8.hpp"
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -14,9 +15,13 @@ namespace l3::inline v0 {
 /// pieces.
 class StopStrings {
   public:
-    /// Empty strings stop nothing.
+    /// Throws ArgumentError for one that is empty or no UTF-8, in which all text comes.
     explicit StopStrings(std::vector<std::string> stops = {}) : stops_(std::move(stops)) {
-        std::erase_if(stops_, [](const std::string& stop) { return stop.empty(); });
+        for (const std::string& stop : stops_) {
+            require<ArgumentError>(!stop.empty(), "a stop string is empty, expected a text");
+            require<ArgumentError>(utf8_prefix(stop) == stop.size(), "the stop string '", stop,
+                                   "' is not UTF-8, which all text is");
+        }
     }
 
     /// Takes the next piece and appends to `out` what is let through. True if a stop string is complete; then nothing

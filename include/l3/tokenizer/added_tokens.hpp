@@ -1,5 +1,6 @@
 #pragma once
 // Tokens that are found in a text before anything else is done to it: special ones (signs to the model) and others.
+#include "../core/error.hpp"
 #include "../core/math.hpp"
 #include "pretokenize/translate.hpp"
 #include "utf8.hpp"
@@ -53,8 +54,14 @@ class AddedTokens {
         std::size_t begin, end;  ///< with the white space it takes along
     };
 
+    static constexpr std::size_t most_bytes = 1024;  ///< of a token: at every byte of a text, as many may be compared
+
     AddedTokens() = default;
-    explicit AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
+    /// file: for messages. Throws UnsupportedError naming a token that is longer than most_bytes.
+    explicit AddedTokens(std::vector<AddedToken> tokens, std::string_view file = {}) : tokens_(std::move(tokens)) {
+        for (const AddedToken& token : tokens_)
+            require<UnsupportedError>(token.text.size() <= most_bytes, file, ": the added token ", token.id, " has ",
+                                      token.text.size(), " bytes, expected at most ", most_bytes);
         std::sort(tokens_.begin(), tokens_.end(), [](const auto& a, const auto& b) { return a.text < b.text; });
         for (const AddedToken& token : tokens_) first_bytes_.set(static_cast<unsigned char>(token.text[0]));
     }

@@ -25,9 +25,11 @@ class ChatTemplate {
     /// Throws UnsupportedError, naming the choices, if the text writes none of the known formats.
     [[nodiscard]] static ChatTemplate from_text(std::string_view jinja, std::string bos, std::string eos) {
         auto format = tokenizer::recognise_chat_template(jinja);
-        if (!format)
-            fail<UnsupportedError>("the chat template '", jinja.substr(0, jinja.substr(0, 40).find('\n')),
-                                   jinja.size() > 40 ? "..." : "", "' is none of those known: ", choices());
+        if (!format) {
+            const std::string_view start = jinja.substr(0, 40), line = start.substr(0, start.find('\n'));
+            fail<UnsupportedError>("the chat template '", line, line.size() < jinja.size() ? "..." : "",
+                                   "' is none of those known: ", choices());
+        }
         return ChatTemplate(std::move(*format), std::move(bos), std::move(eos));
     }
 
@@ -35,7 +37,7 @@ class ChatTemplate {
     [[nodiscard]] static ChatTemplate named(std::string_view name, std::string bos, std::string eos) {
         const auto& names = tokenizer::chat_format_names;
         const auto found = std::find(std::begin(names), std::end(names), name);
-        require<ArgumentError>(found != std::end(names), "no chat format '", name, "': ", choices());
+        require<ArgumentError>(found != std::end(names), "no chat format '", name, "'; expected one of: ", choices());
         return ChatTemplate({.kind = tokenizer::ChatFormat::Kind(found - std::begin(names))}, std::move(bos),
                             std::move(eos));
     }

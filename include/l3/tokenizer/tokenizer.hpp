@@ -47,14 +47,16 @@ class Tokenizer {
         if (extension == ".json") return Tokenizer(tokenizer::read_json(path));
         if (extension == ".gguf") return from_gguf(io::open_gguf(path));
         if (extension == ".bin") return Tokenizer(tokenizer::read_llama2c(path));
-        if (!std::filesystem::exists(path, ignored)) fail<IoError>("cannot open ", path.string(), ": there is no such file");
+        if (!std::filesystem::exists(path, ignored))
+            fail<IoError>("cannot open ", path.string(), ": ", ignored ? ignored.message() : "there is no such file");
         fail<UnsupportedError>(path.string(), " is no tokenizer file by its name; known are tokenizer.json, tokenizer.bin and .gguf");
     }
     /// The tokenizer in a GGUF file that is already open. Throws as load.
     [[nodiscard]] static Tokenizer from_gguf(const io::Gguf& gguf) { return Tokenizer(tokenizer::read_gguf(gguf)); }
 
     /// The ids of a text. Added tokens that are not special are always found in it.
-    /// Throws UnsupportedError if the file's pattern takes too many steps. n log n in the text's length, at worst.
+    /// Throws UnsupportedError if the file's pattern takes too many steps, or its normalizer makes too much of the text.
+    /// n log n in the text's length for the patterns of known tokenizers; others can take n^2, up to that limit.
     [[nodiscard]] std::vector<Token> encode(std::string_view text, const EncodeOptions& options = {}) const {
         tokenizer::Regions special;
         if (options.parse_special) special.add(0, text.size());

@@ -112,6 +112,8 @@ TEST_CASE("GGUF: what is not understood is refused by name") {
                               {"llama.tensor_data_layout", std::string("Meta AI original pth")},
                               {"quantize.imatrix.file", std::string("x")}}));
     refuses<FormatError>({{"llama.block_count", std::uint32_t(0)}}, "num_hidden_layers is 0");
+    refuses<FormatError>({{"llama.embedding_length", std::uint32_t(0)}, {"llama.rope.dimension_count", std::uint32_t(12)}},
+                         "'llama.embedding_length' is 0, expected a positive number");
     refuses<FormatError>({{"llama.block_count", std::uint32_t(4294967295)}}, "'llama.block_count' is u32 4294967295");
     refuses<FormatError>({{"llama.attention.head_count", std::vector<std::uint32_t>{4, 4}}},
                          "'llama.attention.head_count' is array");

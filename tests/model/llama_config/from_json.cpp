@@ -130,6 +130,7 @@ TEST_CASE("config.json: other families, activations and architectures are refuse
                              UnsupportedError);
     refuses<UnsupportedError>(R"({"architectures": ["LlamaForSequenceClassification"]})",
                               "'LlamaForSequenceClassification'");
+    refuses<FormatError>(R"({"architectures": ["LlamaForCausalLM", 1]})", "'architectures[1]' is 1, expected a string");
     refuses<UnsupportedError>(R"({"hidden_act": "gelu"})", "hidden_act 'gelu' is not supported; supported is silu");
     json without = plain;
     without.erase("model_type");

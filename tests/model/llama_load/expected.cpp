@@ -36,13 +36,22 @@ TEST_CASE("ExpectedTensors refuses leftovers of the model's own parts only") {
     for (const char* name : {"blk.0.attn_q_norm.weight", "blk.1.ffn_gate_inp.weight", "output.bias", "output_norm.bias",
                              "token_embd_norm.weight", "rope_factors_long.weight"})
         CHECK_THROWS_AS(refuse(CheckpointFormat::gguf, name), UnsupportedError);
-    for (const char* name : {"blk.2.attn_q.weight", "rope_freqs.weight", "blk.0.attn_rot_embd.weight", "mm.0.weight"})
+    for (const char* name : {"rope_freqs.weight", "blk.0.attn_rot_embd.weight", "mm.0.weight"})
         CHECK_NOTHROW(refuse(CheckpointFormat::gguf, name));
     for (const char* name : {"model.layers.1.self_attn.sinks", "model.embed_tokens.scale", "lm_head.qweight"})
         CHECK_THROWS_AS(refuse(CheckpointFormat::hugging_face, name), UnsupportedError);
-    for (const char* name : {"model.layers.2.self_attn.sinks", "model.layers.x", "vision.embed.weight",
-                             "model.layers.0.self_attn.rotary_emb.inv_freq"})
+    for (const char* name : {"model.layers.x", "vision.embed.weight",
+                             "model.layers.0.self_attn.rotary_emb.inv_freq", "model.layers.2.self_attn.rotary_emb.inv_freq"})
         CHECK_NOTHROW(refuse(CheckpointFormat::hugging_face, name));
+
+    for (const char* name : {"model.layers.2.self_attn.sinks", "model.layers.3.mlp.up_proj.weight",
+                             "model.layers.99999999999999999999.x"})
+        CHECK_THROWS_WITH_AS(refuse(CheckpointFormat::hugging_face, name),
+                             ("tensor '" + std::string(name) + "' (in memory) is of a layer beyond the 2 that the config "
+                              "counts (num_hidden_layers)").c_str(), FormatError);
+    CHECK_THROWS_WITH_AS(refuse(CheckpointFormat::gguf, "blk.2.attn_q.weight"),
+                         "tensor 'blk.2.attn_q.weight' (in memory) is of a layer beyond the 2 that the config counts "
+                         "(llama.block_count)", FormatError);
 
     const Checkpoint tied = checkpoint(CheckpointFormat::hugging_face, {"lm_head.weight"});
     loading::ExpectedTensors expected(tied);

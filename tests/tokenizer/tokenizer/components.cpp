@@ -46,7 +46,8 @@ TEST_CASE("read_components: the SentencePiece kind, spaces being spaces") {
     CHECK(c.space == "\xE2\x96\x81");
     CHECK(c.strip_prefix);
     CHECK(c.bos == 1);
-    CHECK(normalize(c.normalizer, "a b") == " a b");
+    std::string memory;
+    CHECK(normalize(c.normalizer, "a b", true, 100, memory, "x.json") == " a b");
     json metaspace = with(sentencepiece, "normalizer", "null");
     metaspace = with(metaspace, "pre_tokenizer", R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": false})");
     metaspace = with(metaspace, "decoder", R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first"})");
@@ -72,7 +73,7 @@ TEST_CASE("acceptance B14: components that are not known are refused by their ty
     mentions(refusal(with(byte_level, "post_processor", R"({"type": "BertProcessing"})")), {"post_processor type 'BertProcessing'"});
     mentions(refusal(with(byte_level, "pre_tokenizer", R"({"type": "Split", "pattern": {"String": "."}, "behavior": "Foo"})")),
              {"behavior 'Foo' of Split"});
-    mentions(refusal(with(byte_level, "pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "(a"}})")), {"\"(a\" does not compile"});
+    mentions(refusal(with(byte_level, "pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "(a"}})")), {"x.json: the pattern \"(a\" does not compile"});
     mentions(refusal(with(byte_level, "pre_tokenizer", R"({"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "Digits"}]})")),
              {"'Digits' behind ByteLevel"});
     mentions(refusal(with(sentencepiece, "pre_tokenizer", R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "foo"})")),
@@ -90,4 +91,21 @@ TEST_CASE("acceptance B14: components that are not known are refused by their ty
           }), {"x.json: no list 'pre_tokenizer.pretokenizers'"}));
     CHECK(support::mentions(support::error_text<FormatError>([] { (void)read(with(byte_level, "pre_tokenizer", R"({"type": "Split"})")); }),
                             {"x.json: no 'pre_tokenizer.pattern'"}));
+}
+
+TEST_CASE("read_components: sequences of more steps than any known file has are refused") {
+    const auto sequence = [](json root, const char* key, const char* list, json member, std::size_t n) {
+        root[key] = {{"type", "Sequence"}, {list, json(n, std::move(member))}};
+        return root;
+    };
+    const auto refuses = [&](const json& root, const char* key, const char* list, const json& member) {
+        CHECK(refusal(sequence(root, key, list, member, 20'000)) ==
+              "x.json: '" + std::string(key) + "." + list + "' is a sequence of 20000, expected at most 64");
+    };
+    const json metaspace{{"type", "Metaspace"}, {"replacement", "\xE2\x96\x81"}, {"prepend_scheme", "never"}, {"split", false}};
+    refuses(sentencepiece, "pre_tokenizer", "pretokenizers", metaspace);
+    refuses(sentencepiece, "normalizer", "normalizers", {{"type", "Prepend"}, {"prepend", "x"}});
+    refuses(sentencepiece, "decoder", "decoders", {{"type", "Fuse"}});
+    refuses(sentencepiece, "post_processor", "processors", {{"type", "ByteLevel"}});
+    CHECK(steps(sequence(sentencepiece, "pre_tokenizer", "pretokenizers", metaspace, 64)) == 64);
 }

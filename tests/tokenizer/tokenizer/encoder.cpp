@@ -46,6 +46,18 @@ TEST_CASE("Encoder: tokens that are looked for in the normalized text") {
     CHECK(encode(p, "xYyx<t>YY") == std::vector<Token>{'x', 301, 'x', 300, 301});
 }
 
+TEST_CASE("Encoder: what a normalizer makes of all parts of a text together is bounded") {
+    Pipeline p = pipeline();
+    p.name = "x.json";
+    p.normalizer.assign(16, {"x", "xx"});  // 65536 of one
+    std::string text;
+    for (int i = 0; i < 16; ++i) text += "x<t>";
+    CHECK_NOTHROW((void)encode(p, text));
+    for (int i = 0; i < 4; ++i) text += "x<t>";
+    CHECK_THROWS_WITH_AS((void)encode(p, text), doctest::Contains("x.json: step 10 of the normalizer (\"x\" to \"xx\") makes a text longer than"),
+                         UnsupportedError);
+}
+
 TEST_CASE("Encoder: bytes that are no UTF-8 are a piece of their own, and stay") {
     Pipeline p = pipeline();
     p.pre_tokenizer.add(Split{Pattern(R"( ?\p{L}+)")});

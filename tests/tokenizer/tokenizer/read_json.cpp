@@ -118,6 +118,23 @@ TEST_CASE("read_json: added tokens, special and not, in the vocabulary or beside
     CHECK(support::mentions(error<FormatError>(wrong({{"content", "x"}})), {"tokenizer.json", "id"}));
 }
 
+TEST_CASE("read_json: ids far beyond the number of tokens are refused, gaps are not") {
+    // 260 tokens in the vocabulary, two added ones, and room for 65536 ids that are none.
+    const auto with_added = [](int id) {
+        json root = byte_level;
+        root["added_tokens"].push_back({{"id", id}, {"content", "zz"}});
+        return root;
+    };
+    CHECK(load(with(byte_level, "/model/vocab/zz", 65798)).vocab_size() == 65799);
+    CHECK(load(with_added(65798)).vocab_size() == 65799);
+    for (const std::int64_t id : {std::int64_t{65799}, std::int64_t{10'000'000}, std::int64_t{1} << 40})
+        CHECK(support::mentions(error<FormatError>(with(byte_level, "/model/vocab/zz", id)),
+                                {"tokenizer.json: 'model.vocab.zz' is " + std::to_string(id) + ", expected an id from 0 to 65798"}));
+    for (const int id : {65799, 10'000'000, -1})
+        CHECK(support::mentions(error<FormatError>(with_added(id)),
+                                {"tokenizer.json: the added token \"zz\" has the id " + std::to_string(id) + ", expected one from 0 to 65798"}));
+}
+
 TEST_CASE("read_json: what is wrong with a model is named") {
     CHECK(support::mentions(error<FormatError>(with(byte_level, "/model", nullptr)), {"tokenizer.json: no 'model'"}));
     CHECK(support::mentions(error<FormatError>(with(byte_level, "/model/vocab", nullptr)), {"no 'model.vocab'"}));

@@ -84,6 +84,8 @@ inline LlamaConfig config_from_gguf(const io::Gguf& gguf) {
 
     LlamaConfig c;
     c.hidden_size = meta.get<int>("llama.embedding_length");
+    require<FormatError>(c.hidden_size > 0, where, ": metadata 'llama.embedding_length' is ", c.hidden_size,
+                         ", expected a positive number");
     c.intermediate_size = meta.get<int>("llama.feed_forward_length");
     c.num_hidden_layers = meta.get<int>("llama.block_count");
     c.num_attention_heads = meta.get<int>("llama.attention.head_count");

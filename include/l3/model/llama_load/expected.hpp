@@ -1,6 +1,8 @@
 #pragma once
 #include "../checkpoint.hpp"
 #include <charconv>
+#include <limits>
+#include <optional>
 #include <set>
 
 namespace l3::inline v0::loading {
@@ -33,27 +35,37 @@ class ExpectedTensors {
         if (const io::StoredTensor* found = checkpoint_.tensors.find(name_in_file(name))) used_.insert(found);
     }
 
-    /// Throws UnsupportedError naming a tensor that nobody took although it belongs to a part that was taken: a norm or
-    /// bias that this model has and l3 would leave out. Tensors of other parts, and what follows from the config
-    /// (rotary_emb.inv_freq), are of no concern.
+    /// Throws, naming a tensor that nobody took although it belongs to a part that was taken: FormatError for one of a
+    /// layer that the config does not count, UnsupportedError for a norm or bias that this model has and l3 would leave
+    /// out. Tensors of other parts, and what follows from the config (rotary_emb.inv_freq), are of no concern.
     void refuse_leftovers() const {
-        for (const io::StoredTensor& t : checkpoint_.tensors)
-            require<UnsupportedError>(used_.contains(&t) || !belongs(t.name), t.where(),
+        const int layers = checkpoint_.config.num_hidden_layers;
+        for (const io::StoredTensor& t : checkpoint_.tensors) {
+            if (used_.contains(&t) || follows_from_config(t.name)) continue;
+            const std::optional<Index> layer = layer_of(t.name);
+            require<FormatError>(!layer || *layer < layers, t.where(), " is of a layer beyond the ", layers,
+                                 " that the config counts (", gguf() ? "llama.block_count" : "num_hidden_layers", ")");
+            require<UnsupportedError>(!layer && !belongs(t.name), t.where(),
                                       " is not known: l3 does not know what it changes in the model");
+        }
     }
 
   private:
+    [[nodiscard]] bool gguf() const { return checkpoint_.format == CheckpointFormat::gguf; }
+    static bool follows_from_config(std::string_view name) {
+        return name.ends_with("rotary_emb.inv_freq") || name.ends_with("attn_rot_embd.weight");
+    }
+    [[nodiscard]] std::optional<Index> layer_of(std::string_view name) const {
+        const std::string_view layers = gguf() ? "blk." : "model.layers.";
+        if (!name.starts_with(layers)) return std::nullopt;
+        const std::string_view rest = name.substr(layers.size());
+        Index layer = 0;
+        const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), layer);
+        if (error == std::errc::result_out_of_range) return std::numeric_limits<Index>::max();
+        return error == std::errc() ? std::optional(layer) : std::nullopt;
+    }
     [[nodiscard]] bool belongs(std::string_view name) const {
-        if (name.ends_with("rotary_emb.inv_freq") || name.ends_with("attn_rot_embd.weight")) return false;
-        const bool gguf = checkpoint_.format == CheckpointFormat::gguf;
-        const std::string_view layers = gguf ? "blk." : "model.layers.";
-        if (name.starts_with(layers)) {
-            const std::string_view rest = name.substr(layers.size());
-            int layer = 0;
-            const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), layer);
-            return error == std::errc() && layer < checkpoint_.config.num_hidden_layers;
-        }
-        if (gguf)
+        if (gguf())
             return name.starts_with("output") || name.starts_with("token_embd") || name.starts_with("rope_factors");
         return name.starts_with("lm_head.") || name.starts_with("model.norm.") ||
                name.starts_with("model.embed_tokens.");

@@ -22,13 +22,6 @@ struct Components {
     bool strip_prefix = false;  ///< the decoder takes a space away at the beginning
 };
 
-/// What the normalizer makes of a text.
-[[nodiscard]] inline std::string normalize(const std::vector<Normalization>& normalizer, std::string text) {
-    for (const Normalization& step : normalizer)
-        text = step.from.empty() ? step.to + text : replace_all(text, step.from, step.to);
-    return text;
-}
-
 namespace detail {
 
 /// Calls use(component, type, key) for a component, or for each of a sequence of them; list is the key of those.
@@ -40,6 +33,9 @@ void for_each_component(const io::JsonObject& root, const char* key, const char*
     const auto members = component->json().find(list);
     if (members == component->json().end() || !members->is_array())
         fail<FormatError>(root.name(), ": no list '", component->path(list), "'");
+    constexpr std::size_t most = 64;  // known files have a handful
+    require<UnsupportedError>(members->size() <= most, root.name(), ": '", component->path(list), "' is a sequence of ",
+                              members->size(), ", expected at most ", most);
     for (const auto& member : *members) {
         const io::JsonObject one(member, root.name());
         use(one, one.template get<std::string>("type"));
@@ -51,12 +47,17 @@ void for_each_component(const io::JsonObject& root, const char* key, const char*
     fail<UnsupportedError>(root.name(), ": the ", what, " type '", type, "' is not known; known are ", known);
 }
 
-/// "pattern": {"String": text} or {"Regex": pattern}.
+/// "pattern": {"String": text} or {"Regex": pattern}. Throws as Pattern does, naming the file too.
 inline Pattern read_pattern(const io::JsonObject& component) {
     const auto pattern = component.find_object("pattern");
     require<FormatError>(pattern.has_value(), component.name(), ": no '", component.path("pattern"), "'");
-    if (const auto text = pattern->find<std::string>("String")) return Pattern(Pattern::quote(*text));
-    return Pattern(pattern->get<std::string>("Regex"));
+    const auto text = pattern->find<std::string>("String");
+    const std::string regex = text ? Pattern::quote(*text) : pattern->get<std::string>("Regex");
+    try {
+        return Pattern(regex);
+    } catch (const UnsupportedError& e) {
+        fail<UnsupportedError>(component.name(), ": ", e.what());
+    }
 }
 
 inline void read_normalizer(Components& c, const io::JsonObject& root) {

@@ -2,6 +2,7 @@
 // One call of Tokenizer::encode: added tokens, normalizer, pre-tokenizer, model.
 #include "../added_tokens.hpp"
 #include "pipeline.hpp"
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -50,9 +51,9 @@ class PieceCache {
 
 class Encoder {
   public:
-    /// add_prefix: the text does not continue another.
+    /// add_prefix: the text does not continue another. run() throws UnsupportedError as normalize() and Matcher do.
     Encoder(const Pipeline& pipeline, std::size_t text_bytes, bool add_prefix)
-        : pipeline_(pipeline), add_prefix_(add_prefix), scratch_(pipeline.pre_tokenizer), cache_(text_bytes) {}
+        : pipeline_(pipeline), add_prefix_(add_prefix), most_(most_normalized(text_bytes)), scratch_(pipeline.pre_tokenizer), cache_(text_bytes) {}
 
     /// The ids of a text; special tokens are matched within the regions.
     [[nodiscard]] std::vector<Token> run(std::string_view text, const Regions& special) && {
@@ -76,14 +77,10 @@ class Encoder {
 
     /// What stands between added tokens.
     void part(std::string_view text, Place place) {
-        std::string normal;
-        for (const Normalization& step : pipeline_.normalizer) {
-            if (!step.from.empty()) {
-                if (text.find(step.from) != text.npos) text = normal = replace_all(text, step.from, step.to);
-            } else if (pipeline_.prefix_everywhere ? place != Place::continued : place == Place::start) {
-                text = normal = step.to + std::string(text);
-            }
-        }
+        std::string memory;
+        const bool prefix = pipeline_.prefix_everywhere ? place != Place::continued : place == Place::start;
+        text = normalize(pipeline_.normalizer, text, prefix, most_, memory, pipeline_.name);
+        most_ -= std::min(most_, text.size());
         if (pipeline_.added_normalized.empty()) return plain(text, place);
         for (std::size_t from = 0; from < text.size();) {
             const auto match = pipeline_.added_normalized.next(text, from, {});
@@ -128,6 +125,7 @@ class Encoder {
 
     const Pipeline& pipeline_;
     bool add_prefix_;
+    std::size_t most_;  // bytes that what is left of the text may become
     PreTokenizer::Scratch scratch_;
     PieceCache cache_;
     std::vector<Symbol> symbols_;

@@ -19,16 +19,35 @@ struct Normalization {
     std::string from, to;
 };
 
-/// The text with all of from replaced.
-[[nodiscard]] inline std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
+/// The text with all of from replaced; it ends early, longer than `most` bytes, if it would become so.
+[[nodiscard]] inline std::string replace_all(std::string_view text, std::string_view from, std::string_view to,
+                                             std::size_t most = std::string_view::npos) {
     std::string out;
     for (;;) {
         const std::size_t at = text.find(from);
         out += text.substr(0, at);
-        if (at == text.npos) return out;
+        if (at == text.npos || out.size() > most) return out;
         out += to;
         text.remove_prefix(at + from.size());
     }
+}
+
+/// What normalizing may make of a text of so many bytes, in bytes: more than the normalizers of any known tokenizer do.
+[[nodiscard]] constexpr std::size_t most_normalized(std::size_t bytes) { return 16 * bytes + (std::size_t{1} << 20); }
+
+/// What the normalizer makes of a text: a view of it, or of memory that is given. prefix: what puts a text in front
+/// does. Throws UnsupportedError naming file and step if that is longer than most.
+[[nodiscard]] inline std::string_view normalize(const std::vector<Normalization>& normalizer, std::string_view text,
+                                                bool prefix, std::size_t most, std::string& memory,
+                                                std::string_view file) {
+    for (std::size_t i = 0; i < normalizer.size(); ++i) {
+        const auto& [from, to] = normalizer[i];
+        if (from.empty() ? !prefix : text.find(from) == text.npos) continue;
+        text = memory = from.empty() ? to + std::string(text) : replace_all(text, from, to, most);
+        require<UnsupportedError>(text.size() <= most, file, ": step ", i, " of the normalizer (\"", from, "\" to \"",
+                                  to, "\") makes a text longer than the ", most, " bytes that it may become");
+    }
+    return text;
 }
 
 /// U+2581, which SentencePiece's vocabularies write for a space.

@@ -99,7 +99,7 @@ inline void read_gguf_sentencepiece(Pipeline& p, const io::GgufMetadata& metadat
         if ((kind == TokenKind::special || kind == TokenKind::added) && !texts[i].empty())
             added.push_back({std::string(texts[i]), id, kind == TokenKind::special});
     }
-    p.added = AddedTokens(std::move(added));
+    p.added = AddedTokens(std::move(added), p.name);
     byte_level ? detail::read_gguf_byte_level(p, metadata, texts)
                : detail::read_gguf_sentencepiece(p, metadata, texts.size());
 

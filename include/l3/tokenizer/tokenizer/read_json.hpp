@@ -20,8 +20,20 @@ namespace l3::inline v0::tokenizer {
 
 namespace detail {
 
+/// Ids are below this: memory is taken for every id up to the largest. As many as there are tokens, and room for the
+/// gaps that files have, which are of some hundred ids.
+inline std::uint64_t id_limit(const io::JsonObject& root, const io::JsonObject& model) {
+    constexpr std::uint64_t gaps = 65536;
+    const auto entries = [](const io::JsonObject& object, const char* key) -> std::uint64_t {
+        const auto found = object.json().find(key);
+        return found == object.json().end() ? 0 : found->size();
+    };
+    return entries(model, "vocab") + entries(root, "added_tokens") + gaps;
+}
+
 /// "added_tokens", by id.
-inline std::map<Token, AddedToken> read_added_tokens(const io::JsonObject& root, std::vector<AddedToken>& normalized) {
+inline std::map<Token, AddedToken> read_added_tokens(const io::JsonObject& root, std::uint64_t limit,
+                                                     std::vector<AddedToken>& normalized) {
     std::map<Token, AddedToken> by_id;
     const auto list = root.json().find("added_tokens");
     if (list == root.json().end() || list->is_null()) return by_id;
@@ -31,6 +43,9 @@ inline std::map<Token, AddedToken> read_added_tokens(const io::JsonObject& root,
         AddedToken t{token.get<std::string>("content"), token.get<int>("id"), token.get_or("special", false),
                      token.get_or("lstrip", false), token.get_or("rstrip", false)};
         require<FormatError>(!t.text.empty(), root.name(), ": the added token ", t.id, " has no text");
+        require<FormatError>(t.id >= 0 && static_cast<std::uint64_t>(t.id) < limit, root.name(), ": the added token \"",
+                             t.text, "\" has the id ", t.id, ", expected one from 0 to ", limit - 1,
+                             " for so many tokens");
         require<UnsupportedError>(!token.get_or("single_word", false), root.name(), ": the added token \"", t.text,
                                   "\" has single_word, which is not known");
         // Special tokens are looked for in the text itself whatever "normalized" says: that is where users write them.
@@ -42,13 +57,13 @@ inline std::map<Token, AddedToken> read_added_tokens(const io::JsonObject& root,
 }
 
 /// The texts of "model.vocab" by id: views of the document.
-inline std::vector<std::string_view> read_vocab(const io::JsonObject& model) {
+inline std::vector<std::string_view> read_vocab(const io::JsonObject& model, std::uint64_t limit) {
     const auto vocab = model.find_object("vocab");
     require<FormatError>(vocab.has_value(), model.name(), ": no '", model.path("vocab"), "'");
     std::vector<std::string_view> texts(vocab->json().size());
     for (const auto& [text, id] : vocab->json().items()) {
         const auto at = id.is_number_unsigned() ? id.template get<std::uint64_t>() : ~std::uint64_t{0};
-        if (at >= std::uint64_t{1} << 28) vocab->fail_type(text, id, "an id");
+        if (at >= limit) vocab->fail_type(text, id, message("an id from 0 to ", limit - 1, " for so many tokens"));
         if (at >= texts.size()) texts.resize(at + 1);
         require<FormatError>(texts[at].empty(), model.name(), ": two tokens have the id ", at, ": \"", texts[at], "\" and \"",
                              text, "\"");
@@ -73,14 +88,14 @@ inline MergeTable read_merges(const io::JsonObject& model, const WrittenTokens& 
 }
 
 /// "model", into the pipeline's vocabulary and model.
-inline void read_model(Pipeline& p, const io::JsonObject& model, const Components& components,
+inline void read_model(Pipeline& p, const io::JsonObject& model, std::uint64_t limit, const Components& components,
                        std::map<Token, AddedToken> added) {
     if (const auto dropout = model.find<double>("dropout"); dropout && *dropout != 0)
         fail<UnsupportedError>(p.name, ": '", model.path("dropout"), "' is ", *dropout, ", expected none");
     for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
         if (const std::string text = model.get_or<std::string>(key, ""); !text.empty())
             fail<UnsupportedError>(p.name, ": '", model.path(key), "' is \"", text, "\", which is not known");
-    const std::vector<std::string_view> texts = read_vocab(model);
+    const std::vector<std::string_view> texts = read_vocab(model, limit);
     const bool byte_fallback = !components.byte_level && model.get_or("byte_fallback", false);
     std::array<Token, 256> byte_tokens;
     byte_tokens.fill(-1);
@@ -202,14 +217,19 @@ inline void read_beside(Pipeline& p, const std::filesystem::path& folder) {
     const auto type = model->get_or<std::string>("type", model->contains("merges") ? "BPE" : "");
     require<UnsupportedError>(type == "BPE", p.name, ": the model type '", type, "' is not known; known is BPE");
     std::vector<AddedToken> normalized, others;
-    std::map<Token, AddedToken> added = detail::read_added_tokens(root, normalized);
+    const std::uint64_t limit = detail::id_limit(root, *model);
+    std::map<Token, AddedToken> added = detail::read_added_tokens(root, limit, normalized);
     for (const auto& [id, token] : added)
         if (std::none_of(normalized.begin(), normalized.end(), [id = id](const AddedToken& t) { return t.id == id; }))
             others.push_back(token);
-    for (AddedToken& token : normalized) token.text = normalize(p.normalizer, token.text);
-    p.added = AddedTokens(std::move(others));
-    p.added_normalized = AddedTokens(std::move(normalized));
-    detail::read_model(p, *model, components, std::move(added));
+    for (AddedToken& token : normalized) {
+        std::string memory;
+        constexpr std::size_t most = AddedTokens::most_bytes;
+        token.text = std::string(normalize(p.normalizer, token.text, true, most, memory, p.name));
+    }
+    p.added = AddedTokens(std::move(others), p.name);
+    p.added_normalized = AddedTokens(std::move(normalized), p.name);
+    detail::read_model(p, *model, limit, components, std::move(added));
     if (components.bos) {
         p.require_token(*components.bos, "the token that the post-processor puts in front");
         p.bos = components.bos;

@@ -55,7 +55,7 @@ namespace l3::inline v0::tokenizer {
     require<FormatError>(p.vocabulary.size() >= first_text, p.name, ": ", p.vocabulary.size(),
                          " tokens, expected at least ", first_text, ": no tokenizer.bin of llama2.c");
     set_scores(p, scores);
-    p.added = AddedTokens(std::move(added));
+    p.added = AddedTokens(std::move(added), p.name);
     p.normalizer.push_back({"", " "});
     p.strip_prefix = true;
     p.prefix_everywhere = false;
