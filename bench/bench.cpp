@@ -1,7 +1,9 @@
 // l3-bench: the limits of this machine, then prompt and decode of a model beside them.
+#include "../examples/support/output_file.hpp"
 #include "../examples/support/program.hpp"
 #include "exactness.hpp"
 #include "plot.hpp"
+#include <ctime>
 #include <deque>
 #include <nlohmann/json.hpp>
 
@@ -27,6 +29,12 @@ std::string processor() {
     for (std::string line; std::getline(in, line);)
         if (line.starts_with("model name") || line.starts_with("CPU part")) return line.substr(line.find(':') + 2);
     return "unknown";
+}
+
+std::string today() {
+    const std::time_t now = std::time(nullptr);
+    char text[16];
+    return {text, std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now))};
 }
 
 std::string compiler() {
@@ -195,15 +203,15 @@ template <l3::DType T>
 void run(const Options& options) {
     options.common.require_device();
     for (const auto& file : {options.json, options.plot, options.plot_parts})
-        if (!file.empty()) programs::write_text(file, "");  // an error now rather than at the end
+        if (!file.empty()) programs::check_output(file, options.common.inputs());
     Bench<T> bench(options);
     Json report = {{"machine", {{"cpu", processor()}, {"threads", l3::cpu::default_threads()},
-                                {"isa", l3::arch::native::name}, {"compiler", compiler()}}},
+                                {"isa", l3::arch::native::name}, {"compiler", compiler()}, {"date", today()}}},
                    {"limits", Json::array()}, {"runs", Json::array()}};
     std::cout << processor() << ", " << l3::arch::native::name << ", " << compiler() << "\n\n";
     bench.run(report);
     bench.draw();
-    if (!options.json.empty()) programs::write_text(options.json, report.dump(4) + "\n");
+    if (!options.json.empty()) programs::write_text(options.json, report.dump(4, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 /// Sorted, each once.
