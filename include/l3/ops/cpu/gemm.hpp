@@ -34,6 +34,26 @@ L3_INLINE void pack_panel(typename simd::Dot<T, A>::Input* panel, const T* const
     }
 }
 
+/// The sums of a tile in registers: one part of the sixteen lanes of each token and row.
+template <class A> using TileSums = simd::Grid<simd::F<A>, tile_tokens<A>, tile_rows<A>>;
+
+template <class A>
+L3_INLINE void clear(TileSums<A>& sums) {
+    L3_UNROLL
+    for (auto& of_token : sums)
+        L3_UNROLL
+        for (simd::F<A>& sum : of_token) sum = simd::F<A>(0.0f);
+}
+/// Stores them as part p of lanes[token][row][16].
+template <class A>
+L3_INLINE void store_part(f32* lanes, int p, const TileSums<A>& sums) {
+    constexpr int M = tile_tokens<A>, N = tile_rows<A>;
+    L3_UNROLL
+    for (int m = 0; m < M; ++m)
+        L3_UNROLL
+        for (int n = 0; n < N; ++n) simd::store<A>(lanes + (m * N + n) * 16 + p * simd::width<A>, sums[m][n]);
+}
+
 /// lanes[token][row][16]: the lanes of one chunk of the canonical dot, for a tile of tokens and rows whose packed
 /// registers of a part are `registers`. Where bf16 is widened by packing, its products are those of f32.
 template <class A, DType Input>
@@ -42,21 +62,15 @@ L3_NOINLINE void tile(const Input* x, const Input* panel, Index registers, f32* 
     constexpr int part = Dot::part, M = tile_tokens<A>, N = tile_rows<A>;
     static_assert(Dot::registers == 1);
     for (int p = 0; p < simd::parts<A>; ++p) {
-        simd::Grid<simd::F<A>, M, N> acc;
-        L3_UNROLL
-        for (int m = 0; m < M; ++m)
-            L3_UNROLL
-            for (int n = 0; n < N; ++n) acc[m][n] = simd::F<A>(0.0f);
+        TileSums<A> acc;
+        clear<A>(acc);
         for (Index r = 0; r < registers; ++r, x += M * part, panel += N * part) {
             simd::Row<const Input*, N> w;
             L3_UNROLL
             for (int n = 0; n < N; ++n) w[n] = panel + n * part;
             Dot::template accumulate<M, N>(acc, x, w);
         }
-        L3_UNROLL
-        for (int m = 0; m < M; ++m)
-            L3_UNROLL
-            for (int n = 0; n < N; ++n) simd::store<A>(lanes + (m * N + n) * 16 + p * simd::width<A>, acc[m][n]);
+        store_part<A>(lanes, p, acc);
     }
 }
 
@@ -75,11 +89,8 @@ L3_NOINLINE void tile_in_place(const typename simd::Dot<T, A>::Input* x, const T
         for (int n = 0; n < N; ++n) std::memcpy(rest[n], w[n] + whole * step, std::size_t(K - k - whole * step) * sizeof(T));
     }
     for (int p = 0; p < simd::parts<A>; ++p) {
-        simd::Grid<simd::F<A>, M, N> acc;
-        L3_UNROLL
-        for (int m = 0; m < M; ++m)
-            L3_UNROLL
-            for (int n = 0; n < N; ++n) acc[m][n] = simd::F<A>(0.0f);
+        TileSums<A> acc;
+        clear<A>(acc);
         for (Index s = 0; s < whole; ++s, x += M * part) {
             L3_UNROLL
             for (int n = 0; n < N; ++n) at[n] = w[n] + s * step + p * part;
@@ -91,10 +102,7 @@ L3_NOINLINE void tile_in_place(const typename simd::Dot<T, A>::Input* x, const T
             Dot::template accumulate<M, N>(acc, x, at);
             x += M * part;
         }
-        L3_UNROLL
-        for (int m = 0; m < M; ++m)
-            L3_UNROLL
-            for (int n = 0; n < N; ++n) simd::store<A>(lanes + (m * N + n) * 16 + p * simd::width<A>, acc[m][n]);
+        store_part<A>(lanes, p, acc);
     }
 }
 
