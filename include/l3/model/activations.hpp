@@ -28,10 +28,11 @@ class Activations {
         grow(logits, logits_, {R, c.vocab_size});
     }
 
-    /// The bytes of this room.
+    /// The bytes that prepare() takes.
     [[nodiscard]] static std::uint64_t bytes_needed(const LlamaConfig& c, Index M, Index R) {
-        const auto f32s = std::uint64_t(M) * std::uint64_t(c.hidden_size + c.head_dim) + std::uint64_t(R) * std::uint64_t(c.vocab_size);
-        const auto Ts = std::uint64_t(M) * (2 * std::uint64_t(c.num_attention_heads) * std::uint64_t(c.head_dim) + std::uint64_t(c.intermediate_size));
+        const auto size = [](Index n) { return std::uint64_t(n); };
+        const auto f32s = size(M) * (size(c.hidden_size) + size(c.head_dim)) + size(R) * size(c.vocab_size);
+        const auto Ts = size(M) * (2 * size(c.num_attention_heads) * size(c.head_dim) + size(c.intermediate_size));
         return f32s * sizeof(f32) + Ts * sizeof(T);
     }
 
